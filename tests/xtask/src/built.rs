@@ -1,14 +1,23 @@
-//! The programs that a run of cargo has built.
+//! Builds the host, and says which programs a run of cargo has built.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::command::output;
+use crate::command::{cargo, check, output, step};
+use crate::repo::Repo;
 
 /// The target's name, kind and file.
 pub(crate) type Program = (String, String, PathBuf);
+
+/// Builds the host as `cargo xtask test` does: alone, it would have fewer features, and its dependencies would be compiled
+/// again.
+pub(crate) fn host(repo: &Repo) -> Result<()> {
+    step("building the host", || {
+        check(cargo().args(["build", "--quiet", "--workspace", "--bin", "portcullis"]).current_dir(&repo.root))
+    })
+}
 
 /// Runs cargo and returns every program that it built.
 pub(crate) fn executables(build: &mut Command) -> Result<Vec<Program>> {

@@ -12,7 +12,8 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 
-use crate::command::{cargo, check, step};
+use crate::built;
+use crate::command::{check, step};
 use crate::repo::Repo;
 use crate::server::Server;
 use crate::setup;
@@ -45,7 +46,7 @@ pub(crate) fn run(repo: &Repo, demo: Demo) -> Result<()> {
 /// Sets up, builds, and runs both halves; fails when the output differs from what the demo expects.
 fn tools(repo: &Repo) -> Result<()> {
     setup::for_demo(repo, &GUESTS)?;
-    build_host(repo)?;
+    built::host(repo)?;
     let config = repo.clients().join("demo.toml");
     let folder = repo.target.join("demo");
     let notes = empty_notes(&folder)?;
@@ -60,13 +61,6 @@ fn tools(repo: &Repo) -> Result<()> {
     let portcullis = repo.binary("debug", "portcullis");
     println!("To look further: {} --help; the configuration: {}", repo.show(&portcullis), repo.show(&config));
     Ok(())
-}
-
-/// Builds the host as `cargo xtask test` does: alone, it would have fewer features, and all that it stands on would be compiled again.
-fn build_host(repo: &Repo) -> Result<()> {
-    step("building the host", || {
-        check(cargo().args(["build", "--quiet", "--workspace", "--bin", "portcullis"]).current_dir(&repo.root))
-    })
 }
 
 /// A fresh folder for the notes, so that the note shown is this run's.

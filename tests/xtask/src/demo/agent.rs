@@ -7,6 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use crate::built;
 use crate::command::{check, step};
 use crate::repo::Repo;
 use crate::setup;
@@ -14,7 +15,7 @@ use crate::setup;
 /// Sets up, builds, and plays the session; fails when the output differs from what the demo expects.
 pub(crate) fn run(repo: &Repo) -> Result<()> {
     setup::for_demo(repo, &[])?;
-    super::build_host(repo)?;
+    built::host(repo)?;
     let folder = repo.target.join("demo");
     step("laying out the table", || lay_out(repo, &folder))?;
     // Builds before the session, so that no compiler output is shown in it.

@@ -5,15 +5,14 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::command::{cargo, check, step};
+use crate::built;
+use crate::command::check;
 use crate::repo::Repo;
 use crate::setup;
 
 pub(crate) fn run(repo: &Repo) -> Result<()> {
     setup::for_demo(repo, &[])?;
-    step("building the host", || {
-        check(cargo().args(["build", "--quiet", "--workspace", "--bin", "portcullis"]).current_dir(&repo.root))
-    })?;
+    built::host(repo)?;
     show(repo)
 }
 
