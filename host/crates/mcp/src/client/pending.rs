@@ -8,6 +8,7 @@ use rmcp::model::InputRequests;
 use runtime::imports::{AgentError, BudgetKind, CheckedQuestion, ClientError, ClientReply, Exhaustion, QuestionBatch};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -75,6 +76,11 @@ impl PendingQuestions {
     /// Whether the call does not wait for the answers any more.
     pub(crate) fn is_abandoned(&self) -> bool {
         self.answer.is_closed()
+    }
+
+    /// Ready when the call does not wait for the answers any more.
+    pub(crate) fn poll_abandoned(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.answer.poll_closed(context)
     }
 
     /// Answers from what the current request brings.

@@ -10,8 +10,9 @@ use rmcp::model::InputResponses;
 use runtime::engine::HeldResources;
 use runtime::imports::{AgentError, ClientError, ClientReply};
 use serde_json::{Map, Value};
+use std::future::poll_fn;
 use std::sync::Arc;
-use std::time::Duration;
+use std::task::Poll;
 
 /// Bytes of the questions that are stored at once. They are stored and sent with every change: bounds what a plugin adds to
 /// that which asks very long questions.
@@ -158,6 +159,17 @@ impl TaskQuestions {
         self.batches.iter().map(|batch| batch.expires).min()
     }
 
+    /// Returns when a guest does not wait for its answers any more.
+    pub(super) async fn abandoned(&mut self) {
+        poll_fn(|context| {
+            match self.batches.iter_mut().any(|batch| batch.questions.poll_abandoned(context).is_ready()) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
+        })
+        .await;
+    }
+
     /// Gives up the questions that have waited for too long, and those whose guest has.
     pub(super) fn give_up(&mut self, now: u64) {
         let (over, batches): (Vec<_>, Vec<_>) = std::mem::take(&mut self.batches)
@@ -186,15 +198,14 @@ impl TaskQuestions {
     }
 }
 
-/// How often abandoned questions are looked for, while there are questions.
-pub(super) const LOOK: Duration = Duration::from_secs(5);
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures::FutureExt as _;
     use policy::{ParkedCallLimits, PluginId, Side};
     use runtime::imports::{CheckedQuestion, QuestionBatch};
     use serde_json::json;
+    use std::time::Duration;
     use tokio::sync::oneshot;
 
     const NOW: u64 = 1_000_000;
@@ -262,9 +273,12 @@ mod tests {
         asked.give_up(expires);
         assert!(matches!(soon.try_recv(), Ok(Err(ClientError::Timeout(1_000)))));
         assert!(later.try_recv().is_err() && keys(&asked) == ["b"]);
+        assert!(asked.abandoned().now_or_never().is_none(), "its guest waits for it");
         drop(later);
+        asked.abandoned().await;
         asked.give_up(expires);
         assert!(keys(&asked).is_empty(), "its guest has given it up");
+        assert!(asked.abandoned().now_or_never().is_none(), "there is nothing to give up");
         let mut none = questions(0);
         assert!(matches!(ask(&mut none, &["a"], 1).try_recv(), Ok(Err(ClientError::Exhausted(_)))));
     }
