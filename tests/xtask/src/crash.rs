@@ -1,4 +1,7 @@
-//! `cargo xtask crash`: takes away the power while the durable store is written, and kills the host while tasks run.
+//! `cargo xtask crash`: takes away the power while the durable store is written, and kills the host while tasks run; and says what
+//! it costs to be prepared for that.
+
+use std::fs;
 
 use anyhow::{Result, bail};
 
@@ -19,10 +22,13 @@ pub(crate) struct Options {
     /// Kills the host with so many open tasks, and says how long it takes until it serves again.
     #[arg(long)]
     open_tasks: Option<u32>,
-    /// Runs a hundred thousand random programs over the journal of calls, each killed wherever it happens, and checks that each goes
-    /// on as if it had not been.
+    /// Runs a hundred thousand random programs over the journal of calls, and ten thousand over files, each killed wherever it happens,
+    /// and checks that each goes on as if it had not been.
     #[arg(long)]
     programs: bool,
+    /// Measures, in a release build, how fast the store keeps steps that survive the process, or a loss of power, and reads them.
+    #[arg(long)]
+    figures: bool,
     /// Losses of power of each kind.
     #[arg(long, default_value_t = 250)]
     images: u32,
@@ -32,12 +38,22 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
-    if !options.power_loss && !options.programs && options.rounds.is_none() && options.open_tasks.is_none() {
-        bail!("say what is to happen: --rounds N, --open-tasks N, --programs or --power-loss");
+    let is_any = options.power_loss || options.programs || options.figures;
+    if !is_any && options.rounds.is_none() && options.open_tasks.is_none() {
+        bail!("say what is to happen: --rounds N, --open-tasks N, --programs, --power-loss or --figures");
     }
     if options.programs {
         let mut test = command::cargo();
-        test.args(["test", "--quiet", "--workspace", "--lib", "program_tests", "--", "--ignored"]);
+        test.args([
+            "test",
+            "--quiet",
+            "--workspace",
+            "--lib",
+            "--",
+            "--ignored",
+            "program_tests",
+            "random_replay_tests",
+        ]);
         command::check(test.current_dir(&repo.root))?;
     }
     if let Some(rounds) = options.rounds {
@@ -46,10 +62,25 @@ pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
     if let Some(tasks) = options.open_tasks {
         kill_hosts(repo, "tasks::restart", ("PORTCULLIS_OPEN_TASKS", tasks))?;
     }
-    match options.power_loss {
-        true => lose_power(repo, options),
+    if options.power_loss {
+        lose_power(repo, options)?;
+    }
+    match options.figures {
+        true => measure(repo),
         false => Ok(()),
     }
+}
+
+/// Measures the store in a fresh folder of the target directory.
+fn measure(repo: &Repo) -> Result<()> {
+    let folder = repo.target.join("figures");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder)?;
+    let mut crash = command::cargo();
+    crash.args(["run", "--release", "--quiet", "-p", "crash", "--", "figures"]).arg(&folder);
+    command::check(crash.current_dir(&repo.root))
 }
 
 /// Runs these tests, so often or with so many.

@@ -112,6 +112,12 @@ impl Template {
         Self { reads: Reads::Whole, ..Self::new("tools/call", params, json!({"elicitation": {"form": {}}})) }
     }
 
+    /// A request of a client that follows tasks.
+    pub(crate) fn following_tasks(method: &'static str, params: Value) -> Self {
+        let capabilities = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+        Self { reads: Reads::Whole, ..Self::new(method, params, capabilities) }
+    }
+
     fn new(method: &'static str, mut params: Value, capabilities: Value) -> Self {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",

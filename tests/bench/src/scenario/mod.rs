@@ -14,6 +14,7 @@ mod sessions;
 mod settle;
 mod slow_reader;
 mod start;
+mod tasks;
 mod user;
 mod wakeups;
 
@@ -22,7 +23,7 @@ use anyhow::{Result, ensure};
 use crate::lab::Lab;
 use crate::report::Report;
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "echo",
     "user",
     "load",
@@ -36,6 +37,7 @@ const NAMES: [&str; 14] = [
     "slow-reader",
     "compute",
     "parked",
+    "tasks",
     "reverse",
 ];
 
@@ -63,6 +65,7 @@ pub(crate) async fn run_all(lab: &Lab, report: &mut Report, only: &[String]) -> 
             "slow-reader" => slow_reader::run(lab, report).await,
             "compute" => compute::run(lab, report).await,
             "parked" => parked::run(lab, report).await,
+            "tasks" => tasks::run(lab, report).await,
             _ => reverse::run(lab, report).await,
         }
     }

@@ -109,15 +109,21 @@ pub(super) fn rename_at<T: WasiHost>(
 ) -> FilesystemFuture<'_, ()> {
     Box::new(async move {
         let (data, of) = (store.data_mut(), from.rep());
-        let change = match Change::begin_name(data, "filesystem.rename-at", of, &(&old, &new), (&old, true)).await? {
+        let mut change = match Change::begin_name(data, "filesystem.rename-at", of, &(&old, &new), (&old, true)).await?
+        {
             Begun::Now(change) => change,
             Begun::Done(result) => return Ok((result,)),
         };
         change.needs(data, to.rep()).await?;
         let renamed = match data.files()?.0.start_moving(of, to.rep()) {
             Err(refused) => Err(refused.into()),
-            Ok(_moving) => data.filesystem().rename_at(from, old, to, new).await,
+            Ok(_moving) => data.filesystem().rename_at(from, old.clone(), to, new).await,
         };
+        if change.twice && renamed.is_err() {
+            // What is missing may be the directory of the new name.
+            let left = data.filesystem().stat_at(Resource::new_borrow(of), PathFlags::empty(), old).await;
+            change.twice = left.is_err();
+        }
         change.end_name(renamed, ErrorCode::NoEntry).await
     })
 }

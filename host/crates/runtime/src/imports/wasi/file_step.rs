@@ -123,6 +123,10 @@ impl Change {
         Ok(Begun::Now(Self { step, span, twice, grew: 0 }))
     }
 
+    pub(super) fn is_journaled(&self) -> bool {
+        self.step.is_journaled()
+    }
+
     /// Says that the change adds a name to a directory. An error if the quota has no place for it.
     pub(super) fn adds_entry<T: WasiHost>(
         &mut self,

@@ -7,6 +7,7 @@ mod clocks;
 mod context;
 mod directory_stream;
 mod disk_quota;
+mod file_identity;
 mod file_step;
 mod files;
 mod filesystem;
@@ -17,6 +18,8 @@ mod open_files;
 mod outcome;
 mod outside;
 mod quota_stream;
+#[cfg(test)]
+mod random_replay_tests;
 mod read_directory;
 mod recorded;
 mod removals;

@@ -2,6 +2,7 @@
 
 use super::blocking::FilesystemFuture;
 use super::disk_quota::ENTRY_SIZE;
+use super::file_identity::FileIdentity;
 use super::file_step::{Begun, Change};
 use super::files::{GONE, RefusedPath, WasiHost};
 use super::metadata::follows;
@@ -53,13 +54,14 @@ pub(super) fn open_at<'a, T: WasiHost>(
             Begun::Now(mut change) => {
                 let (opened, entry) = request.open(data).await?;
                 change.grew = entry;
-                let kind = match &opened {
-                    Ok(descriptor) => Ok(is_directory(data, descriptor)?),
-                    Err(code) => Err((*code).into()),
+                let identity = match &opened {
+                    Ok(descriptor) if change.is_journaled() => identity(data, descriptor)?.await.map(Some),
+                    Ok(_) => Ok(None),
+                    Err(code) => Err(*code),
                 };
-                change.end(kind).await?.0.and(opened)
+                change.end(identity.map_err(Into::into)).await?.0.and(opened)
             }
-            Begun::Done(Ok(is_directory)) => Ok(request.open_again(data, is_directory).await?),
+            Begun::Done(Ok(identity)) => Ok(request.open_again(data, identity).await?),
             Begun::Done(Err(code)) => Err(code),
         };
         if let Err(ErrorCode::NotPermitted | ErrorCode::ReadOnly) = &opened {
@@ -120,14 +122,19 @@ impl Request {
         Ok((opened, entry))
     }
 
-    /// Opens what an earlier run had open. If that is no longer there, the descriptor is good only for what the journal has.
-    async fn open_again<T: WasiHost>(&self, data: &mut T, directory: bool) -> wasmtime::Result<Resource<Descriptor>> {
+    /// Opens what an earlier run had open. If that is no longer there, or something else has its name, the descriptor is good only
+    /// for what the journal has.
+    async fn open_again<T: WasiHost>(
+        &self,
+        data: &mut T,
+        earlier: Option<FileIdentity>,
+    ) -> wasmtime::Result<Resource<Descriptor>> {
         let made = OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::TRUNCATE;
         let again = Request { path: self.path.clone(), open_flags: self.open_flags & !made, ..*self };
         if !data.files()?.0.is_gone(self.parent)
             && let (Ok(opened), _) = again.open(data).await?
         {
-            if is_directory(data, &opened)? == directory {
+            if earlier.is_some() && identity(data, &opened)?.await.ok() == earlier {
                 return Ok(opened);
             }
             data.filesystem().table.delete(opened)?;
@@ -135,7 +142,7 @@ impl Request {
         let stand_in = match data.filesystem().table.get(&self.directory())? {
             Descriptor::Dir(parent) => {
                 let file = parent.dir.try_clone()?;
-                match directory {
+                match earlier.is_some_and(|earlier| earlier.is_directory) {
                     true => Descriptor::Dir(Dir::new(file, parent.perms, parent.open_mode, false)),
                     false => Descriptor::File(File::new(file, parent.perms, parent.open_mode, false)),
                 }
@@ -150,8 +157,11 @@ impl Request {
     }
 }
 
-fn is_directory<T: WasiHost>(data: &mut T, descriptor: &Resource<Descriptor>) -> wasmtime::Result<bool> {
-    Ok(matches!(data.filesystem().table.get(descriptor)?, Descriptor::Dir(_)))
+fn identity<T: WasiHost>(
+    data: &mut T,
+    of: &Resource<Descriptor>,
+) -> wasmtime::Result<impl Future<Output = Result<FileIdentity, ErrorCode>> + use<T>> {
+    Ok(FileIdentity::find(data.filesystem().table.get(of)?))
 }
 
 /// Opening a FIFO waits for its other end, and some devices wait too. Nothing could end that wait, which takes a thread.

@@ -28,15 +28,15 @@ use wasmtime_wasi::p2::bindings::io::streams::{HostInputStream as _, HostOutputS
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 /// The data of an instance that is no more than its files.
-struct Host {
+pub(super) struct Host {
     wasi: WasiCtx,
-    table: ResourceTable,
+    pub(super) table: ResourceTable,
     files: Files,
     journal: CallJournal,
 }
 
 impl Host {
-    fn new(folder: &Path, journal: CallJournal) -> Self {
+    pub(super) fn new(folder: &Path, journal: CallJournal) -> Self {
         let plugin = PluginId { side: Side::Server, name: "p".into() };
         let grants = format!(r#"filesystem = [{{ host = "{}", guest = "/w", access = "write" }}]"#, folder.display());
         let requests = toml::from_str("filesystem = \"write\"").unwrap();
@@ -73,9 +73,9 @@ impl WasiHost for Host {
 }
 
 /// Stores so many records, and then nothing more: as if the process had ended there.
-struct Dying {
+pub(super) struct Dying {
     inner: MemoryStore,
-    left: AtomicU64,
+    pub(super) left: AtomicU64,
     /// Whether the process learns that the last one is stored.
     answers_last: bool,
     died: Notify,
@@ -148,25 +148,25 @@ impl DurableStore for Dying {
 
 /// What the call was told, in its order.
 #[derive(Debug, Default, PartialEq)]
-struct Results(Vec<String>);
+pub(super) struct Results(pub(super) Vec<String>);
 
 impl Results {
-    fn add<R: Debug>(&mut self, result: (Result<R, ErrorCode>,)) -> Option<R> {
+    pub(super) fn add<R: Debug>(&mut self, result: (Result<R, ErrorCode>,)) -> Option<R> {
         self.0.push(format!("{:?}", result.0.as_ref().map(|_| ()).map_err(|code| *code)));
         result.0.ok()
     }
 
-    fn see<R: Debug>(&mut self, result: (Result<R, ErrorCode>,)) {
+    pub(super) fn see<R: Debug>(&mut self, result: (Result<R, ErrorCode>,)) {
         self.0.push(format!("{:?}", result.0));
     }
 }
 
-fn again(of: &Resource<Descriptor>) -> Resource<Descriptor> {
+pub(super) fn again(of: &Resource<Descriptor>) -> Resource<Descriptor> {
     Resource::new_borrow(of.rep())
 }
 
 /// Uses each function that changes something, and some that look.
-async fn call(store: &mut Store<Host>) -> wasmtime::Result<Results> {
+async fn each_change(store: &mut Store<Host>) -> wasmtime::Result<Results> {
     let mut told = Results::default();
     let read_write = DescriptorFlags::READ | DescriptorFlags::WRITE;
     let (none, made) = (PathFlags::empty(), OpenFlags::CREATE | OpenFlags::EXCLUSIVE);
@@ -232,20 +232,24 @@ fn content(folder: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 /// A call whose process ends after so many records, and another process that goes on with it.
-struct Run {
-    folder: tempfile::TempDir,
-    store: Arc<Dying>,
+pub(super) struct Run {
+    pub(super) folder: tempfile::TempDir,
+    pub(super) store: Arc<Dying>,
 }
 
 impl Run {
-    fn new(records: u64, answers_last: bool) -> Self {
+    pub(super) fn new(records: u64, answers_last: bool) -> Self {
         let (inner, left) = (MemoryStore::new(Arc::new(SystemClock)), AtomicU64::new(records));
         let store = Dying { inner, left, answers_last, died: Notify::new() };
         Self { folder: tempfile::tempdir().unwrap(), store: Arc::new(store) }
     }
 
     /// What was told and how much files grew; the error is why the call had to end, if not because its process did.
-    async fn process(&self, number: u64) -> Result<(Results, u64), Option<JournalProblem>> {
+    pub(super) async fn process(
+        &self,
+        number: u64,
+        call: impl AsyncFnOnce(&mut Store<Host>) -> wasmtime::Result<Results>,
+    ) -> Result<(Results, u64), Option<JournalProblem>> {
         let key = Key::new("journal/c").unwrap();
         let records = self.store.read(&key, 0, u64::MAX).await.unwrap().entries;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -278,7 +282,7 @@ impl Run {
 async fn a_call_that_is_stopped_anywhere_comes_to_the_same() {
     let plain = tempfile::tempdir().unwrap();
     let mut store = Store::new(&Engine::default(), Host::new(plain.path(), CallJournal::default()));
-    let told = call(&mut store).await.unwrap();
+    let told = each_change(&mut store).await.unwrap();
     let grew = store.data().files.scope().lineage.used(TreeBudget::FileGrowth);
     let end = content(plain.path());
     assert_eq!(end, [("moved".into(), b"hello123456"[..11].to_vec()), ("third".into(), b"hello123456".to_vec())]);
@@ -288,9 +292,9 @@ async fn a_call_that_is_stopped_anywhere_comes_to_the_same() {
         let mut ended = 0;
         for answers_last in [false, true] {
             let run = Run::new(records, answers_last);
-            ended += u32::from(run.process(1).await.is_ok());
+            ended += u32::from(run.process(1, each_change).await.is_ok());
             run.store.left.store(u64::MAX, Ordering::Relaxed);
-            match run.process(2).await {
+            match run.process(2, each_change).await {
                 Ok((second, _)) => {
                     assert_eq!(
                         (second, content(run.folder.path())),
@@ -298,7 +302,7 @@ async fn a_call_that_is_stopped_anywhere_comes_to_the_same() {
                         "{records}"
                     );
                     // All of it from the journal, although the file that was open has lost its name.
-                    let third = run.process(3).await.unwrap();
+                    let third = run.process(3, each_change).await.unwrap();
                     assert_eq!(third.0, told, "{records}");
                     assert_eq!(content(run.folder.path()), end);
                 }
@@ -321,6 +325,10 @@ async fn a_call_that_is_stopped_anywhere_comes_to_the_same() {
 
     let run = Run::new(u64::MAX, true);
     for process in 1..3 {
-        assert_eq!(run.process(process).await.unwrap(), (Results(told.0.clone()), grew), "process {process}");
+        assert_eq!(
+            run.process(process, each_change).await.unwrap(),
+            (Results(told.0.clone()), grew),
+            "process {process}"
+        );
     }
 }
