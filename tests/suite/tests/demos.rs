@@ -3,6 +3,7 @@
 mod book;
 mod churn;
 mod expense;
+pub(crate) mod migrate;
 mod orchestrator;
 mod planner;
 mod pulls;

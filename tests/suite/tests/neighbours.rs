@@ -3,6 +3,7 @@
 //! Measurements with and without a crowd alternate, so that other load on the machine affects both. The best round of a
 //! crowd counts, since a systematic delay occurs in every round.
 
+use crate::{demos::migrate, tasks};
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -12,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use suite::client::modern_meta;
 use suite::http::{call, legacy_session};
-use suite::{PATIENCE, Server, eventually, plugin, plugin_from};
+use suite::{Home, PATIENCE, Server, eventually, plugin, plugin_from};
 
 /// A kind of bad plugin.
 struct Kind {
@@ -22,13 +23,16 @@ struct Kind {
     arguments: fn() -> Value,
     /// Whether its clients use the protocol revision with sessions.
     legacy: bool,
+    /// Whether it is the plugin `migrate`, whose calls become tasks.
+    migrates: bool,
     /// Concurrent calls. Short calls get few: many would measure how many requests the host can answer.
     crowd: usize,
 }
 
 const LONG: &str = "limits.fuel = 1_000_000_000_000\nlimits.deadline = \"60s\"\nlimits.breaker.failures = 0";
 
-const COMMON: Kind = Kind { name: "", guest: "", settings: LONG, arguments: || json!({}), legacy: false, crowd: 8 };
+const COMMON: Kind =
+    Kind { name: "", guest: "", settings: LONG, arguments: || json!({}), legacy: false, migrates: false, crowd: 8 };
 
 const KINDS: &[Kind] = &[
     Kind { name: "spin", guest: "spin", crowd: 64, ..COMMON },
@@ -49,6 +53,8 @@ const KINDS: &[Kind] = &[
     Kind { name: "large texts in sessions", guest: "large", legacy: true, ..COMMON },
     Kind { name: "pictures", guest: "large", arguments: || json!({"path": "picture"}), ..COMMON },
     Kind { name: "structures", guest: "large", arguments: || json!({"path": "structure"}), ..COMMON },
+    // As many at once as may be tasks, and as many that wait for their results.
+    Kind { name: "migrations", migrates: true, ..COMMON },
 ];
 
 /// Timed calls of the neighbour in each measurement.
@@ -68,12 +74,20 @@ const SETTLING: usize = 10;
 /// arrives and once more before its guest resumes.
 const SLACK: Duration = Duration::from_millis(10);
 
-fn config() -> String {
-    let bad = KINDS
-        .iter()
-        .enumerate()
-        .map(|(at, kind)| plugin_from(&format!("bad{at}"), &suite::paths::guest(kind.guest), kind.settings));
-    bad.collect::<String>() + &plugin("echo", "") + &plugin("burn", LONG)
+/// Calls of migrations are tasks from the start, four at a time.
+const AS_TASKS: &str = "[server.tasks]\ninline = \"0s\"\nkeep = \"0s\"\nper-principal = 4\n\n";
+
+fn start() -> (Server, SocketAddr) {
+    let bad = KINDS.iter().enumerate().map(|(at, kind)| match kind.migrates {
+        true => migrate::config(&format!("bad{at}")),
+        false => plugin_from(&format!("bad{at}"), &suite::paths::guest(kind.guest), kind.settings),
+    });
+    let home = Home::new();
+    migrate::supply(&home, 40, 1_000);
+    Server::start_http_in(
+        home,
+        &(AS_TASKS.to_owned() + &bad.collect::<String>() + &plugin("echo", "") + &plugin("burn", LONG)),
+    )
 }
 
 /// Clients that call a bad plugin again and again, until dropped.
@@ -130,13 +144,16 @@ fn headers(address: SocketAddr, at: usize) -> Vec<(String, String)> {
 }
 
 fn tool(at: usize) -> String {
-    format!("bad{at}__run")
+    format!("bad{at}__{}", if KINDS[at].migrates { "migrate" } else { "run" })
 }
 
 /// Sends a call of a bad plugin.
 fn begin(address: SocketAddr, at: usize, headers: &[(String, String)], id: usize) -> TcpStream {
     let mut params = json!({"name": tool(at), "arguments": (KINDS[at].arguments)(), "_meta": modern_meta(true)});
     params["_meta"]["dev.portcullis/partialResultToken"] = json!(1);
+    if KINDS[at].migrates {
+        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = tasks::abilities();
+    }
     let body = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string();
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -236,7 +253,7 @@ fn ms(time: Duration) -> String {
 
 #[test]
 fn a_bad_plugin_does_not_delay_its_neighbours() {
-    let (server, address) = Server::start_http(&config());
+    let (server, address) = start();
     let short = || times(address, "echo__run", &json!({}), CALLS);
     short();
     let (mut wrong, mut told) = (vec![], vec![]);
@@ -283,7 +300,7 @@ fn host_times(server: &Server, calls: usize, one: impl Fn()) -> Vec<Duration> {
 
 #[test]
 fn a_computing_neighbour_gets_its_share_beside_a_crowd() {
-    let (server, address) = Server::start_http(&config());
+    let (server, address) = start();
     let long = |n: u64| times(address, "burn__run", &json!({"n": n}), 1)[0];
     // The call is long enough to be scheduled many times.
     let mut n = 1_000_000;

@@ -19,7 +19,7 @@ mod timeline;
 use serde_json::{Value, json};
 use suite::{Answer, Client, Era, PATIENCE, Server, eventually, plugin};
 
-const TASKS: &str = "io.modelcontextprotocol/tasks";
+pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
 const CALL: &str = "dev.portcullis/call";
 
 /// A server whose calls become tasks as soon as they do not answer at once.
@@ -35,7 +35,7 @@ fn job() -> String {
 }
 
 /// What a client declares that follows tasks and answers forms.
-fn abilities() -> Value {
+pub(crate) fn abilities() -> Value {
     json!({"elicitation": {"form": {}}, "extensions": {TASKS: {}}})
 }
 
@@ -71,7 +71,7 @@ fn get(client: &mut Client, task: &str) -> Value {
 }
 
 /// Polls until the task is as wanted.
-fn wait_for(client: &mut Client, task: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+pub(crate) fn wait_for(client: &mut Client, task: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     let mut last = Value::Null;
     eventually(PATIENCE, || {
         last = get(client, task);
@@ -80,7 +80,7 @@ fn wait_for(client: &mut Client, task: &str, wanted: impl Fn(&Value) -> bool) ->
     .unwrap_or_else(|| panic!("it stays {last}"))
 }
 
-fn wait_for_status(client: &mut Client, task: &str, status: &str) -> Value {
+pub(crate) fn wait_for_status(client: &mut Client, task: &str, status: &str) -> Value {
     wait_for(client, task, |task| task["status"] == status)
 }
 

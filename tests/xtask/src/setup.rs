@@ -66,9 +66,9 @@ pub(crate) fn for_task_clients(repo: &Repo, guests: &[&str]) -> Result<()> {
     libraries::for_tasks(repo)
 }
 
-/// Builds what the attack tests need: all guests, the registry, and the Python that runs an upstream server.
+/// Builds what the attack tests need: the Rust plugins, all guests, the registry, and the Python that runs an upstream server.
 pub(crate) fn for_hostile(repo: &Repo) -> Result<()> {
-    wasm::add_target(repo)?;
+    rust_plugins(repo)?;
     registry::debian(repo);
     wasm::guests(repo)?;
     python::packages(repo)
