@@ -133,6 +133,7 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams, served_in: ServedI
         span: None,
         journal: CallJournal::default(),
         step: None,
+        again: None,
     };
     open.unpark();
     let ReverseOutcome { answer, private, spent } = {

@@ -107,6 +107,20 @@ impl LaneRouter {
         }
     }
 
+    /// In place of `lane` the one that the call's journal says, if it says one: asked in another one, a client that has run the
+    /// tool already would run it once more.
+    fn recorded_lane(&self, call: &ReverseCall, declaration: &ToolDeclaration, lane: Lane) -> Result<Lane, AgentError> {
+        match (call.again, &lane) {
+            (Some(Again::Safe), Lane::Live(_)) if declaration.lanes.retry => Ok(Lane::CurrentRequest),
+            (Some(Again::Safe), Lane::Live(_)) => {
+                let why =
+                    "the client opened its channel after the call had begun, and `retry` is not among its `lanes`";
+                Err(AgentError::NotSupported(why.into()))
+            }
+            (Some(Again::Safe | Again::Unknown) | None, _) => Ok(lane),
+        }
+    }
+
     /// What it has spent is what the client's tool used through calls into this host.
     async fn call_client(&self, call: ReverseCall) -> ReverseOutcome {
         let now = self.resources.clock.now();
@@ -129,6 +143,7 @@ impl LaneRouter {
         chain: &str,
     ) -> Result<(Result<AgentResult, AgentError>, bool), AgentError> {
         let (declaration, lane) = self.find_client_tool(&call.name)?;
+        let lane = self.recorded_lane(&call, &declaration, lane)?;
         call.lane.take(match (&lane, self.stateless) {
             (Lane::Live(_), _) => "live",
             (Lane::CurrentRequest, true) => "retry",
@@ -256,17 +271,18 @@ impl ToolCaller for LaneRouter {
         }
     }
 
-    fn again(&self, name: &str) -> Again {
+    fn again(&self, name: &str, begun: Option<Again>) -> Again {
         let host = &self.resources.host;
         if host.find(name).is_ok() {
-            return host.again(name);
+            return host.again(name, begun);
         }
-        match self.find_client_tool(name) {
+        // What an earlier run has begun goes on in its lane.
+        begun.unwrap_or_else(|| match self.find_client_tool(name) {
             // The client is asked again under the same key, and repeats what it has found out.
             Ok((_, Lane::CurrentRequest)) if self.stateless => Again::Safe,
             Ok(_) => Again::Unknown,
             Err(_) => Again::Safe,
-        }
+        })
     }
 
     fn replayed(&self, name: &str) {
