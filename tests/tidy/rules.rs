@@ -109,7 +109,7 @@ pub(crate) const MODULES: &[(&str, &str)] = &[
     ("mcp/client", "client_tools request_context subscriptions"),
     ("mcp/reverse", "client client_tools"),
     ("mcp/calls", "client json_digest reverse"),
-    ("mcp/tasks", "calls client upkeep"),
+    ("mcp/tasks", "calls client client_tools upkeep"),
     ("mcp/idempotency", "json_digest upkeep"),
     ("mcp/listing", "calls json_size"),
     ("mcp/server_context", "calls idempotency listing request_context reverse subscriptions tasks"),

@@ -8,6 +8,7 @@ use rmcp::model::InputRequests;
 use runtime::imports::{AgentError, BudgetKind, CheckedQuestion, ClientError, ClientReply, Exhaustion, QuestionBatch};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -41,6 +42,10 @@ pub(crate) struct PendingReverseCall {
     pub(crate) fields: Value,
     /// How long a call that waits for it may be parked.
     pub(crate) timeout: Duration,
+    /// How long its caller waits for it.
+    pub(crate) waits: Duration,
+    /// The step of a journaled call that makes it.
+    pub(crate) step: Option<String>,
     /// Receives the client's outcome unchecked. Closed when the call no longer waits for it.
     pub(crate) answer: oneshot::Sender<Result<Value, AgentError>>,
 }
@@ -75,6 +80,11 @@ impl PendingQuestions {
     /// Whether the call does not wait for the answers any more.
     pub(crate) fn is_abandoned(&self) -> bool {
         self.answer.is_closed()
+    }
+
+    /// Ready when the call does not wait for the answers any more.
+    pub(crate) fn poll_abandoned(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.answer.poll_closed(context)
     }
 
     /// Answers from what the current request brings.
@@ -281,8 +291,9 @@ mod tests {
 
     fn call(key: &str) -> (PendingRequest, oneshot::Receiver<Result<Value, AgentError>>) {
         let (answer, answered) = oneshot::channel();
-        let (key, timeout) = (key.to_owned(), Duration::from_secs(2));
-        (PendingRequest::ReverseCall(PendingReverseCall { key, fields: Value::Null, timeout, answer }), answered)
+        let (key, fields, timeout, step) = (key.to_owned(), Value::Null, Duration::from_secs(2), None);
+        let call = PendingReverseCall { key, fields, timeout, waits: timeout, step, answer };
+        (PendingRequest::ReverseCall(call), answered)
     }
 
     #[test]

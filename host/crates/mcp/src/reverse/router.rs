@@ -155,7 +155,7 @@ impl LaneRouter {
         let left = call.lineage.remaining_wait()?.min(call.answer_timeout);
         let timeout = call.timeout.map_or(left, |timeout| timeout.min(left));
         let fields = call_params::to_fields(&call, timeout, chain);
-        let key = self.key(&call);
+        let (key, step) = (self.key(&call), call.journal.name());
         let started = self.resources.clock.now();
         let mut outcome = None;
         let waiting = async {
@@ -164,7 +164,11 @@ impl LaneRouter {
                 let _permit = self.counter.acquire(declaration.limits.parallel).await;
                 match &lane {
                     Lane::Live(channel) => self.send_live(channel, fields, timeout).await,
-                    Lane::CurrentRequest => self.send_with_request(key, fields, left).await,
+                    Lane::CurrentRequest => {
+                        let ask =
+                            |answer| PendingReverseCall { key, fields, timeout: left, waits: timeout, step, answer };
+                        self.send_with_request(ask).await
+                    }
                 }
             })
             .await
@@ -224,18 +228,21 @@ impl LaneRouter {
         if waited < timeout { result } else { Err(outcome::timeout_error(timeout)) }
     }
 
-    /// Passes the call to the task that serves the current request. `keep` is how long the call may stay parked.
-    async fn send_with_request(&self, key: String, fields: Value, keep: Duration) -> Result<Value, AgentError> {
+    /// Passes the call to the task that serves the current request.
+    async fn send_with_request(
+        &self,
+        ask: impl FnOnce(oneshot::Sender<Result<Value, AgentError>>) -> PendingReverseCall,
+    ) -> Result<Value, AgentError> {
+        let (answer, answered) = oneshot::channel();
+        let ask = ask(answer);
         // An earlier instance of the call may have asked for it.
-        let was_asked = self.view.take_asked(&key);
-        if let Some(outcome) = self.view.take_outcome(&key) {
+        let was_asked = self.view.take_asked(&ask.key);
+        if let Some(outcome) = self.view.take_outcome(&ask.key) {
             return Ok(outcome);
         }
         if was_asked {
             return Err(no_outcome());
         }
-        let (answer, answered) = oneshot::channel();
-        let ask = PendingReverseCall { key, fields, timeout: keep, answer };
         // That task has ended if the call is cancelled.
         self.queue
             .send(CallEvent::Request(Box::new(PendingRequest::ReverseCall(ask))))

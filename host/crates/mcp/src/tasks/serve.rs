@@ -130,6 +130,7 @@ pub(super) async fn serve(
                     }
                 }
                 () = serving.fuel.changed() => {}
+                () = serving.questions.abandoned() => {}
                 answer = serving.extension.answered() => serving.extend(answer),
                 Some((input, taken)) = inputs.recv() => {
                     let version = serving.take(input);
@@ -195,6 +196,10 @@ impl Serving {
         match input {
             TaskInput::Answers(answers) => {
                 self.questions.answer(answers);
+                self.tell();
+            }
+            TaskInput::Outcomes(outcomes) => {
+                self.questions.answer_calls(outcomes);
                 self.tell();
             }
             TaskInput::TopUp(TopUp { request, units }) => {
@@ -263,12 +268,14 @@ impl Serving {
 
     /// Has stored what the call waits for.
     fn tell(&self) {
-        let (requests, asked) = (self.questions.outstanding(), self.questions.asked());
-        let paused = self.fuel.paused();
+        let (requests, calls) = (self.questions.outstanding(), self.questions.outstanding_calls());
+        let (asked, paused) = (self.questions.asked(), self.fuel.paused());
         self.tell_if(|now| {
-            let changes = now.requests != requests || *now.asked != *asked || now.fuel.paused.as_ref() != paused;
+            let waits = now.requests != requests || now.calls != calls || now.fuel.paused.as_ref() != paused;
+            let changes = waits || *now.asked != *asked;
             if changes {
-                (now.requests, now.asked, now.fuel.paused) = (requests, Arc::new(asked.clone()), paused.cloned());
+                (now.requests, now.calls, now.asked) = (requests, calls, Arc::new(asked.clone()));
+                now.fuel.paused = paused.cloned();
             }
             changes
         });
