@@ -39,6 +39,8 @@ mod strength_tests;
 mod suspension;
 mod table;
 mod take_up;
+#[cfg(test)]
+mod take_up_tests;
 #[allow(clippy::module_inception, reason = "the tasks themselves")]
 mod tasks;
 #[cfg(test)]
@@ -46,6 +48,8 @@ mod tests;
 mod timeline;
 mod tool_calls;
 mod upkeep;
+#[cfg(test)]
+mod watched_store;
 
 pub(crate) use call::{CallMaker, EndedCall, Finish, MadeCall, NotMade, TaskCall};
 pub(crate) use create::{CreatedTask, NewTask, NotCreated};

@@ -15,7 +15,6 @@ use serde_json::{Map, Value};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
 
 /// Bytes of the questions and calls that are stored at once. They are stored and sent with every change: bounds what a plugin adds to
 /// that which asks very long questions.
@@ -235,15 +234,14 @@ impl TaskQuestions {
     }
 }
 
-/// How often abandoned questions are looked for, while there are questions.
-pub(super) const LOOK: Duration = Duration::from_secs(5);
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures::FutureExt as _;
     use policy::{ParkedCallLimits, PluginId, Side};
     use runtime::imports::{CheckedQuestion, QuestionBatch};
     use serde_json::json;
+    use std::time::Duration;
     use tokio::sync::oneshot;
 
     const NOW: u64 = 1_000_000;
@@ -311,9 +309,12 @@ mod tests {
         asked.give_up(expires);
         assert!(matches!(soon.try_recv(), Ok(Err(ClientError::Timeout(1_000)))));
         assert!(later.try_recv().is_err() && keys(&asked) == ["b"]);
+        assert!(asked.abandoned().now_or_never().is_none(), "its guest waits for it");
         drop(later);
+        asked.abandoned().await;
         asked.give_up(expires);
         assert!(keys(&asked).is_empty(), "its guest has given it up");
+        assert!(asked.abandoned().now_or_never().is_none(), "there is nothing to give up");
         let mut none = questions(0);
         assert!(matches!(ask(&mut none, &["a"], 1).try_recv(), Ok(Err(ClientError::Exhausted(_)))));
     }

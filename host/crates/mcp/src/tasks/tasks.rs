@@ -28,6 +28,8 @@ pub(crate) const TASK_URI: &str = "portcullis://tasks/";
 pub(super) const LEASE: Duration = Duration::from_secs(30);
 /// How often it says so.
 pub(super) const RENEW: Duration = Duration::from_secs(10);
+/// The longest time after which a task is looked at again, since the wall clock may be set meanwhile.
+pub(super) const LONGEST_SLEEP: Duration = Duration::from_secs(600);
 
 /// Where tasks are stored.
 pub struct TaskStore {

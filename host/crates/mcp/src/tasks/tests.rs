@@ -30,7 +30,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-struct TestClock {
+pub(super) struct TestClock {
     start: Instant,
     passed: Mutex<Duration>,
 }
@@ -40,7 +40,7 @@ impl TestClock {
         Arc::new(Self { start: SystemClock.now(), passed: Mutex::default() })
     }
 
-    fn pass(&self, time: Duration) {
+    pub(super) fn pass(&self, time: Duration) {
         *self.passed.lock() += time;
     }
 }
@@ -56,7 +56,7 @@ impl Clock for TestClock {
 }
 
 pub(super) struct Fixture {
-    clock: Arc<TestClock>,
+    pub(super) clock: Arc<TestClock>,
     pub(super) store: Arc<dyn DurableStore>,
     folder: TempDir,
     alice: Principal,
@@ -100,7 +100,7 @@ impl Fixture {
     }
 
     /// As [`Self::begin`], with a call that could go on in another process.
-    async fn begin_replayable(&self, tasks: &Arc<Tasks>) -> TaskId {
+    pub(super) async fn begin_replayable(&self, tasks: &Arc<Tasks>) -> TaskId {
         let created = tasks.clone().create(self.new_task()).await.unwrap();
         let journal = CallJournal::in_memory(self.clock.clone());
         created.start(self.live(CancellationToken::new(), journal), finish()).await.unwrap().0
@@ -135,7 +135,7 @@ impl Fixture {
         )
     }
 
-    async fn state(&self, tasks: &Arc<Tasks>, id: &str) -> TaskRecord {
+    pub(super) async fn state(&self, tasks: &Arc<Tasks>, id: &str) -> TaskRecord {
         tasks.get(&self.alice, id).await.unwrap()
     }
 
@@ -145,7 +145,7 @@ impl Fixture {
 }
 
 /// Makes calls that end at once, or says why not.
-struct Maker(Option<NotMade>, Arc<Fixture>);
+pub(super) struct Maker(pub(super) Option<NotMade>, pub(super) Arc<Fixture>);
 
 impl CallMaker for Maker {
     fn record_end(&self, _: &TaskRecord) {}
@@ -186,7 +186,7 @@ pub(super) fn finish() -> Finish {
 }
 
 /// Waits until no task runs in this process any more.
-async fn all_ended(tasks: &Arc<Tasks>) {
+pub(super) async fn all_ended(tasks: &Arc<Tasks>) {
     while tasks.open_count() != (0, 0) {
         tokio::task::yield_now().await;
     }

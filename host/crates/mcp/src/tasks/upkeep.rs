@@ -4,20 +4,18 @@
 use super::control::StopReason;
 use super::mailbox;
 use super::record::millis;
-use super::table::{Due, TaskId};
-use super::tasks::{LEASE, RENEW, TaskStore, Tasks};
+use super::table::Due;
+use super::tasks::{LEASE, LONGEST_SLEEP, RENEW, TaskStore, Tasks};
 use crate::calls::parked_calls::ParkedCalls;
 use crate::upkeep::{Upkeep, look_after};
 use platform::changes::ChangeNotifier;
 use platform::clock::Clock;
-use platform::durable::DurableError;
+use platform::durable::Lease;
 use policy::TaskLimits;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// The longest sleep, since the wall clock may be set meanwhile.
-const LONGEST: Duration = Duration::from_secs(600);
 /// Time before a store that does not work is read again.
 const RETRY: Duration = Duration::from_secs(5);
 
@@ -90,7 +88,7 @@ impl Tasks {
     /// How long to sleep until something is to be done with the next task; none if there is none.
     fn next_sweep(&self) -> Option<Duration> {
         let next = self.table.lock().next_due()?;
-        Some(Duration::from_millis(next.saturating_sub(self.now())).min(LONGEST))
+        Some(Duration::from_millis(next.saturating_sub(self.now())).min(LONGEST_SLEEP))
     }
 
     /// Removes the tasks whose time is over, and goes on with those that have waited for it. One that still runs is ended instead,
@@ -122,19 +120,22 @@ impl Tasks {
 
     /// Says that the tasks which run here are still this process's.
     async fn renew_leases(&self) {
-        let running: Vec<(TaskId, _)> =
-            self.running.lock().iter().map(|(id, running)| (id.clone(), running.clone())).collect();
-        let renewed = running.iter().map(|(_, running)| self.store.renew(&running.lease, LEASE));
-        let renewed = futures::future::join_all(renewed).await;
-        for ((id, running), renewed) in running.into_iter().zip(renewed) {
-            match renewed {
-                Ok(()) => {}
-                Err(DurableError::Fenced) if self.running.lock().contains_key(&id) => {
-                    tracing::error!(task = &*id, "another process has taken a task over; its call ends here");
-                    running.stop(StopReason::Superseded);
-                }
-                Err(error) => tracing::error!(task = &*id, %error, "the lease of a task cannot be renewed"),
-            }
+        let leases: Vec<Lease> = self.running.lock().values().map(|running| running.lease.clone()).collect();
+        if leases.is_empty() {
+            return;
+        }
+        let lost = match self.store.renew(leases, LEASE).await {
+            Ok(lost) => lost,
+            Err(error) => return tracing::error!(%error, "the leases of tasks cannot be renewed"),
+        };
+        if lost.is_empty() {
+            return;
+        }
+        // One that was served meanwhile again has another lease.
+        let running = self.running.lock();
+        for (id, running) in running.iter().filter(|(_, running)| lost.contains(&running.lease)) {
+            tracing::error!(task = &**id, "another process has taken a task over; its call ends here");
+            running.stop(StopReason::Superseded);
         }
     }
 }

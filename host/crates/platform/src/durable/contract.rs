@@ -52,8 +52,9 @@ pub trait DurableStore: Send + Sync + 'static {
     /// higher than every earlier one of the name. Its holder may take it again, which ends the lease it had.
     fn acquire(&self, name: &Key, holder: &str, time: Duration) -> Answer<Option<Lease>>;
 
-    /// Extends a lease from now on. Fails with [`DurableError::Fenced`] if it has expired or somebody else has it.
-    fn renew(&self, lease: &Lease, time: Duration) -> Answer<()>;
+    /// Extends leases from now on, as many as a process has. Returns those that it has not extended, since they have expired or
+    /// somebody else has them.
+    fn renew(&self, leases: Vec<Lease>, time: Duration) -> Answer<Vec<Lease>>;
 
     /// Gives a lease back. Does nothing if somebody else has it.
     fn release(&self, lease: &Lease) -> Answer<()>;

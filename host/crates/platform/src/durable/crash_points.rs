@@ -113,8 +113,11 @@ impl DurableStore for CrashingStore {
         self.change("acquire", name, || self.store.acquire(name, holder, time))
     }
 
-    fn renew(&self, lease: &Lease, time: Duration) -> Answer<()> {
-        self.change("renew", &lease.name, || self.store.renew(lease, time))
+    fn renew(&self, leases: Vec<Lease>, time: Duration) -> Answer<Vec<Lease>> {
+        match leases.first().map(|lease| lease.name.clone()) {
+            Some(name) => self.change("renew", &name, || self.store.renew(leases, time)),
+            None => self.store.renew(leases, time),
+        }
     }
 
     fn release(&self, lease: &Lease) -> Answer<()> {

@@ -183,8 +183,11 @@ impl DurableStore for MemoryStore {
         })
     }
 
-    fn renew(&self, lease: &Lease, time: Duration) -> Answer<()> {
-        self.answer(|state, now| state.holds(lease, now).map(|end| *end = now + time))
+    fn renew(&self, mut leases: Vec<Lease>, time: Duration) -> Answer<Vec<Lease>> {
+        self.answer(|state, now| {
+            leases.retain(|lease| state.holds(lease, now).map(|end| *end = now + time).is_err());
+            Ok(leases)
+        })
     }
 
     fn release(&self, lease: &Lease) -> Answer<()> {

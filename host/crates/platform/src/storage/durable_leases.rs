@@ -1,7 +1,7 @@
 //! Leases of the durable store. Processes that share the file share its clock, so leases are dated by the wall clock.
 
 use super::durable_numbers::signed;
-use crate::durable::{DurableError, Fence, Key, Lease};
+use crate::durable::{Fence, Key, Lease};
 use rusqlite::{Connection, OptionalExtension};
 use std::time::Duration;
 
@@ -32,18 +32,25 @@ pub(super) fn acquire(
     Ok(Some(Lease { name: name.clone(), holder: holder.to_owned(), fence: Fence(token.unsigned_abs()) }))
 }
 
+/// Returns those that are not renewed.
 pub(super) fn renew(
     connection: &Connection,
-    lease: &Lease,
+    leases: &[Lease],
     time: Duration,
     now: Duration,
-) -> rusqlite::Result<Result<(), DurableError>> {
+) -> rusqlite::Result<Vec<Lease>> {
     let (now, time) = (millis(now), millis(time));
     let sql =
         format!("UPDATE lease SET until = ?3, time = ?4 WHERE token = ?1 AND name = ?5 AND holder = ?6 AND {HOLDS}");
-    let values = (signed(lease.fence.0), now, now.saturating_add(time), time, lease.name.as_str(), &lease.holder);
-    let renewed = connection.prepare_cached(&sql)?.execute(values)?;
-    Ok(if renewed > 0 { Ok(()) } else { Err(DurableError::Fenced) })
+    let mut update = connection.prepare_cached(&sql)?;
+    let mut lost = Vec::new();
+    for lease in leases {
+        let values = (signed(lease.fence.0), now, now.saturating_add(time), time, lease.name.as_str(), &lease.holder);
+        if update.execute(values)? == 0 {
+            lost.push(lease.clone());
+        }
+    }
+    Ok(lost)
 }
 
 pub(super) fn release(connection: &Connection, lease: &Lease) -> rusqlite::Result<()> {

@@ -210,9 +210,11 @@ impl DurableStore for SqliteStore {
         })
     }
 
-    fn renew(&self, lease: &Lease, time: Duration) -> Answer<()> {
-        let (lease, clock) = (lease.clone(), self.clock.clone());
-        self.change(Strength::Process, 0, move |connection| leases::renew(connection, &lease, time, clock.unix()))
+    fn renew(&self, leases: Vec<Lease>, time: Duration) -> Answer<Vec<Lease>> {
+        let clock = self.clock.clone();
+        self.change(Strength::Process, 0, move |connection| {
+            leases::renew(connection, &leases, time, clock.unix()).map(Ok)
+        })
     }
 
     fn release(&self, lease: &Lease) -> Answer<()> {

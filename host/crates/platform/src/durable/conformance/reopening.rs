@@ -41,7 +41,7 @@ pub(super) async fn check(bed: &dyn TestBed) {
     assert_eq!(store.read(&trimmed, 0, 9).await, Ok(Entries { first: 2, entries: Vec::new(), next: 2 }));
     assert_eq!(store.read(&replaced, 0, 9).await, Ok(Entries { first: 2, entries: bodies(&["c"]), next: 3 }));
     assert_eq!(store.acquire(&lease.name, "b", TERM).await, Ok(None), "a lease outlives its process");
-    assert_eq!(store.renew(&lease, TERM).await, Ok(()));
+    assert_eq!(store.renew(vec![lease], TERM).await, Ok(Vec::new()));
     let later = store.acquire(&given_back.name, "b", TERM).await.unwrap().unwrap();
     assert!(later.fence > given_back.fence, "nor is a token");
 }

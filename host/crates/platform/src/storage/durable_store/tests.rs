@@ -164,11 +164,11 @@ async fn a_clock_that_was_set_back_blocks_nobody() {
     let lease = store.acquire(&name, "a", term).await.unwrap().unwrap();
     bed.clock.set(Duration::from_secs(1_800_000_000 - 5));
     assert_eq!(store.acquire(&name, "b", term).await, Ok(None), "a little is nothing");
-    assert_eq!(store.renew(&lease, term).await, Ok(()));
+    assert_eq!(store.renew(vec![lease.clone()], term).await, Ok(Vec::new()));
     bed.clock.set(Duration::from_secs(1_700_000_000));
     let next = store.acquire(&name, "b", term).await.unwrap().unwrap();
     assert!(next.fence > lease.fence);
-    assert_eq!(store.renew(&lease, term).await, Err(DurableError::Fenced));
+    assert_eq!(store.renew(vec![lease.clone()], term).await, Ok(vec![lease]));
 }
 
 #[tokio::test]

@@ -137,7 +137,7 @@ impl DurableStore for Dying {
         never()
     }
 
-    fn renew(&self, _: &Lease, _: Duration) -> Answer<()> {
+    fn renew(&self, _: Vec<Lease>, _: Duration) -> Answer<Vec<Lease>> {
         never()
     }
 

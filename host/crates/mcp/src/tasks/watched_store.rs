@@ -1,0 +1,78 @@
+//! A store in memory for tests of how tasks use it.
+
+use platform::clock::Clock;
+use platform::durable::{
+    Answer, DurableStore, Entries, Expected, Fence, Key, Lease, MemoryStore, Record, Revision, Strength,
+};
+use platform::sync::Mutex;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Remembers how entries of logs were stored. Whoever waits for a record lets others run first, as with a disk.
+pub(super) struct WatchedStore {
+    store: MemoryStore,
+    pub(super) strengths: Mutex<Vec<Strength>>,
+}
+
+impl WatchedStore {
+    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { store: MemoryStore::new(clock), strengths: Mutex::default() }
+    }
+}
+
+impl DurableStore for WatchedStore {
+    fn get(&self, key: &Key) -> Answer<Option<Record>> {
+        self.store.get(key)
+    }
+
+    fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, strength: Strength) -> Answer<Revision> {
+        let answer = self.store.put(key, value, expected, strength);
+        Box::pin(async {
+            tokio::task::yield_now().await;
+            answer.await
+        })
+    }
+
+    fn remove(&self, key: &Key, expected: Expected, strength: Strength) -> Answer<()> {
+        self.store.remove(key, expected, strength)
+    }
+
+    fn list(&self, prefix: &Key, after: Option<&Key>, most: u32) -> Answer<Vec<(Key, Record)>> {
+        self.store.list(prefix, after, most)
+    }
+
+    fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> Answer<()> {
+        if !entries.is_empty() {
+            self.strengths.lock().push(strength);
+        }
+        self.store.append(log, fence, next, entries, strength)
+    }
+
+    fn read(&self, log: &Key, from: u64, most_bytes: u64) -> Answer<Entries> {
+        self.store.read(log, from, most_bytes)
+    }
+
+    fn trim(&self, log: &Key, fence: Fence, before: u64) -> Answer<()> {
+        self.store.trim(log, fence, before)
+    }
+
+    fn replace(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> Answer<()> {
+        self.store.replace(log, fence, next, entries, strength)
+    }
+
+    fn remove_log(&self, log: &Key) -> Answer<()> {
+        self.store.remove_log(log)
+    }
+
+    fn acquire(&self, name: &Key, holder: &str, time: Duration) -> Answer<Option<Lease>> {
+        self.store.acquire(name, holder, time)
+    }
+
+    fn renew(&self, leases: Vec<Lease>, time: Duration) -> Answer<Vec<Lease>> {
+        self.store.renew(leases, time)
+    }
+
+    fn release(&self, lease: &Lease) -> Answer<()> {
+        self.store.release(lease)
+    }
+}
