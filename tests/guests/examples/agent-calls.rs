@@ -1,9 +1,9 @@
 //! Does what the script in `path` says, a list of steps, and answers with what came of each, as JSON: `list`, `call`,
-//! `many`, `emit` and `ask`. With `n`, an error of the last step becomes its own.
+//! `many`, `emit` and `ask`. With `n`, an error of the last step becomes its own. `only` is the same as a task only.
 
 use guests::agent_tools::{self, AgentCall, AgentError, AgentResult, CallOptions};
 use guests::client::{self, Form, FormAnswer};
-use guests::{ContentData, ToolError, failed, text};
+use guests::{ContentData, Execution, Tool, ToolError, failed, text};
 use serde_json::{Value, json};
 
 guests::manifest!(
@@ -11,6 +11,10 @@ guests::manifest!(
 );
 
 guests::guest! {
+    list = vec![
+        guests::run_tool(),
+        Tool { name: "only".into(), execution: Execution::TaskOnly, ..guests::run_tool() },
+    ];
     fn run(args) {
         let steps: Vec<Value> = serde_json::from_str(&args.path_or("[]")).map_err(failed)?;
         let mut said = Vec::new();

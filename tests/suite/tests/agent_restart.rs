@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::process::Command;
 use std::sync::atomic::Ordering;
-use suite::{PATIENCE, Server, eventually, paths, plugin};
+use suite::{Home, PATIENCE, Server, eventually, paths, plugin};
 use world::{Ledger, World};
 
 const NAMES: &str = "[[form]]\ndo = \"answer\"\nanswer = { name = \"Ada\" }";
@@ -206,6 +206,44 @@ fn a_parked_call_goes_on_if_its_server_knows_it_and_is_gone_otherwise() {
     assert!(results[0]["text"].as_str().unwrap().contains("does not know this call any more"), "{results:?}");
     let memory: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     assert_eq!(memory["calls"], json!([]), "it is forgotten");
+}
+
+/// As after a restart of the server: the channel that the agent had is closed, and its tools are called all the same.
+#[test]
+fn a_task_calls_tools_of_the_agent_without_a_channel() {
+    let grants = "grants.agent-tools = [\"echo.*\"]\nlimits.deadline = \"10m\"";
+    let (server, address) = Server::start_http(&plugin("agent-calls", grants));
+    let step = |n: u64| json!({"call": {"name": "echo.run", "arguments": {"n": n}}});
+    let mut params = json!({"name": "agent-calls__only", "arguments": {"path": json!([step(7), step(8)]).to_string()}});
+    params["_meta"] = suite::client::modern_meta(false);
+    let tool = json!({"name": "echo.run", "inputSchema": {"type": "object"}});
+    let tools =
+        json!({"allowServerCalls": true, "tools": [tool], "lanes": ["live", "retry"], "channel": "x".repeat(22)});
+    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+        json!({"extensions": {"dev.portcullis/client-tools": tools, "io.modelcontextprotocol/tasks": {}}});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+    let headers =
+        [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "agent-calls__only")];
+    let created = suite::http::request(address, "POST", &headers, &body).answer(1, std::time::Instant::now());
+    let task = created.result()["taskId"].clone();
+    let world = World::of_server(Home::new(), (server, address));
+    let mut run = world.start("");
+    run.say("servers");
+    let origin = run.expect("servers", |_| true)["servers"][0]["address"].clone();
+    run.end("error");
+    let file = world.agent_state().join("agent.json");
+    let mut memory: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    memory["calls"] = json!([{"correlationId": "0123456789", "server": "demo", "address": origin,
+        "tool": "agent-calls__only", "arguments": {}, "point": {"task": {"id": task}}}]);
+    fs::write(&file, memory.to_string()).unwrap();
+    let config = world.home.write("agent.toml", suite::agent("echo", "echo", "")).display().to_string();
+    let rules = "[[tool]]\ntool = \"echo.*\"\napproval = \"allow\"";
+    let mut run = world.start_with(rules, &["--connect", &format!("demo={}", world.address), "--config", &config]);
+    run.say("resume");
+    let result = run.expect("result", |_| true)["text"].as_str().unwrap().to_owned();
+    assert_eq!(result.matches("Origin::Client").count(), 2, "{result}");
+    assert!(result.contains("7") && result.contains("8"), "{result}");
+    assert_eq!(run.end("approval-decided").1.len(), 2);
 }
 
 /// What is open is sent to no other server of the same name.

@@ -1,6 +1,7 @@
 //! Tasks: calls of tools that go on after their request was answered, and how their clients follow them.
 
 mod checkpoints;
+mod client_tools;
 mod crash;
 mod durable;
 mod fallback;

@@ -6,11 +6,11 @@ use crate::error::UpstreamError;
 use crate::open_calls::{OpenCall, OpenCallGuard};
 use crate::questions;
 use crate::shared::{Connection, UpstreamShared};
-use protocol::names::PRIVATE_META;
+use protocol::names::{CLIENT_TOOLS, PRIVATE_META};
 use rmcp::model::{CallToolResult, ClientRequest, InputRequests, InputResponses, RequestMetaObject, ServerResult};
 use rmcp::service::{PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
 use runtime::imports::Content;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// Questions or reverse calls at once.
@@ -77,9 +77,21 @@ impl Exchange<'_> {
 
     /// Sends a request about the call, on the connection that there is now, within the time limit of one request.
     pub(super) async fn send_now(&self, request: ClientRequest) -> Result<ServerResult, UpstreamError> {
+        self.send_with_outcomes(request, Map::new()).await
+    }
+
+    /// The same, with outcomes of reverse calls by their keys.
+    pub(super) async fn send_with_outcomes(
+        &self,
+        request: ClientRequest,
+        outcomes: Map<String, Value>,
+    ) -> Result<ServerResult, UpstreamError> {
         let connection = self.shared.connection()?;
         let mut meta = RequestMetaObject::default();
-        self.declare(&mut meta, &connection, None);
+        if !outcomes.is_empty() {
+            meta.insert(CLIENT_TOOLS.to_owned(), json!({ "results": outcomes }));
+        }
+        self.declare(&mut meta, &connection, self.shared.offer.declaration_for_tasks());
         let limit = self.shared.settings.request_timeout();
         match tokio::time::timeout(limit, self.send(&connection, request, meta)).await {
             Ok(result) => result,

@@ -33,6 +33,7 @@ mod serving_time;
 mod settings;
 mod shared;
 mod task;
+mod task_calls;
 mod text;
 mod tools;
 mod transport;

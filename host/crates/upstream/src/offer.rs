@@ -42,6 +42,14 @@ impl ToolOffer {
         agent.tools().into_iter().filter(fits).take(MAX_TOOLS).collect()
     }
 
+    /// The extension's settings for requests about a task, which the server calls tools for; none when no tool is offered.
+    pub(super) fn declaration_for_tasks(&self) -> Option<Map<String, Value>> {
+        match json!({ "allowServerCalls": true, "lanes": ["retry"] }) {
+            Value::Object(declared) if !self.is_empty() => Some(declared),
+            _ => None,
+        }
+    }
+
     /// The extension's settings for the server; none when no tool is offered.
     pub(super) fn declaration(
         &self,

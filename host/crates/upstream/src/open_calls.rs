@@ -15,7 +15,7 @@ use rmcp::model::{ClientRequest, ContentBlock, GetMeta, ProgressToken, RequestId
 use runtime::engine::{PausableDeadline, PauseGuard};
 use runtime::imports::{Content, ProgressReport};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 use tokio::sync::mpsc;
@@ -38,7 +38,15 @@ pub(super) struct OpenCall {
     chunks: AtomicU64,
     /// Whether another process could go on with the call, until something is done for its answers.
     parked: AtomicBool,
+    /// The task that it has become.
+    task: Mutex<Option<TaskEffects>>,
     ids: Mutex<Ids>,
+}
+
+/// What was begun for a task, by keys, and is not known to its server.
+struct TaskEffects {
+    id: String,
+    begun: BTreeSet<String>,
 }
 
 /// The IDs by which a server refers to a call.
@@ -72,10 +80,36 @@ impl OpenCall {
         self.emit(UpstreamCallEvent::Resumable(Some(point)));
     }
 
-    /// Before something is done that must not be done twice.
+    /// The call is a task from now on.
+    pub(super) fn becomes_task(&self, id: String, begun: Vec<String>) {
+        *self.task.lock() = Some(TaskEffects { id, begun: begun.into_iter().collect() });
+    }
+
+    /// From now on no other process can go on with the call where it was parked.
     pub(super) fn unpark(&self) {
         if self.parked.swap(false, Ordering::Relaxed) {
             self.emit(UpstreamCallEvent::Resumable(None));
+        }
+    }
+
+    /// Before something is done that must not be done twice. For a task, it has a key.
+    pub(super) fn begin_effect(&self, key: Option<String>) {
+        self.unpark();
+        let point = key.and_then(|key| {
+            let mut task = self.task.lock();
+            let TaskEffects { id, begun } = task.as_mut()?;
+            begun.insert(key);
+            Some(ResumePoint::Task { id: id.clone(), begun: begun.iter().cloned().collect() })
+        });
+        if let Some(point) = point {
+            self.emit(UpstreamCallEvent::Resumable(Some(point)));
+        }
+    }
+
+    /// The server of the task knows what has come of it.
+    pub(super) fn end_effect(&self, key: &str) {
+        if let Some(task) = self.task.lock().as_mut() {
+            task.begun.remove(key);
         }
     }
 
@@ -166,9 +200,10 @@ impl OpenCalls {
         }
         let key = self.next.fetch_add(1, Ordering::Relaxed);
         let timeout = PausableDeadline::new(reverse_calls.clock.clone());
-        let (chunks, parked, ids) = Default::default();
+        let (chunks, parked, task, ids) = Default::default();
         let call =
-            Arc::new(OpenCall { key, requester, responder, reverse_calls, correlation, timeout, chunks, parked, ids });
+            OpenCall { key, requester, responder, reverse_calls, correlation, timeout, chunks, parked, task, ids };
+        let call = Arc::new(call);
         calls.insert(key, call.clone());
         drop(calls);
         Some(OpenCallGuard { calls: self.clone(), call })

@@ -8,7 +8,12 @@ use serde_json::Value;
 #[serde(rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum ResumePoint {
     /// The call is a task.
-    Task { id: String },
+    Task {
+        id: String,
+        /// Calls of tools of this client that were begun for it, by their keys, and whose outcome its server may not have.
+        #[serde(default)]
+        begun: Vec<String>,
+    },
     /// The call is parked until its questions are answered.
     Questions {
         /// The questions by their keys, as the server sent them.
@@ -27,7 +32,7 @@ pub enum ResumePoint {
 impl ResumePoint {
     pub fn task_id(&self) -> Option<&str> {
         match self {
-            Self::Task { id } => Some(id),
+            Self::Task { id, .. } => Some(id),
             Self::Questions { .. } | Self::ReverseCalls { .. } => None,
         }
     }

@@ -133,8 +133,9 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams, served_in: ServedI
         span: None,
         journal: CallJournal::default(),
         step: None,
+        again: None,
     };
-    open.unpark();
+    open.begin_effect(params.key);
     let ReverseOutcome { answer, private, spent } = {
         let _serving = serving.start();
         call.make().await

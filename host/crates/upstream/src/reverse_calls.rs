@@ -54,6 +54,9 @@ pub(super) struct ReverseCallParams {
     pub(super) purpose: Option<String>,
     pub(super) timeout_ms: Option<u64>,
     pub(super) chain: Option<String>,
+    /// By what a task names it. Never a part of what a server sends.
+    #[serde(skip)]
+    pub(super) key: Option<String>,
 }
 
 /// Where a reverse call is served, which decides who counts its CPU time.

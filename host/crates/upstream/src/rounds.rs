@@ -48,7 +48,8 @@ struct RoundInput {
 /// How the rounds of a call ended.
 enum RoundsEnd {
     Done(CallToolResult),
-    Task(String),
+    /// With the calls of tools that an earlier process has begun for it.
+    Task(String, Vec<String>),
 }
 
 /// A running call.
@@ -81,7 +82,7 @@ impl CallRounds<'_> {
         let began = self.exchange.shared.clock.now();
         let (deadline, caller_limit) = (began + limit, call.reverse_calls.caller_left(began));
         let end = match resumes {
-            Some(ResumePoint::Task { id }) => RoundsEnd::Task(id),
+            Some(ResumePoint::Task { id, begun }) => RoundsEnd::Task(id, begun),
             parked => tokio::select! {
                 biased;
                 result = self.run_rounds(arguments, parked, channel.as_ref()) => result?,
@@ -96,7 +97,7 @@ impl CallRounds<'_> {
         };
         match end {
             RoundsEnd::Done(result) => self.exchange.to_upstream_result(result),
-            RoundsEnd::Task(id) => task::follow(&self.exchange, &id, &self.cancel).await,
+            RoundsEnd::Task(id, begun) => task::follow(&self.exchange, &id, begun, &self.cancel).await,
         }
     }
 
@@ -128,9 +129,9 @@ impl CallRounds<'_> {
             match self.parse_result(result)? {
                 RoundResult::Done(result) => return Ok(RoundsEnd::Done(result)),
                 RoundResult::Task(id) => {
-                    let point = ResumePoint::Task { id: id.clone() };
+                    let point = ResumePoint::Task { id: id.clone(), begun: Vec::new() };
                     self.exchange.call().emit(UpstreamCallEvent::Resumable(Some(point)));
-                    return Ok(RoundsEnd::Task(id));
+                    return Ok(RoundsEnd::Task(id, Vec::new()));
                 }
                 RoundResult::Parked(point) => {
                     self.exchange.call().park(point.clone());

@@ -4,6 +4,7 @@ use crate::call::UpstreamResult;
 use crate::error::UpstreamError;
 use crate::exchange::{Exchange, MAX_TOGETHER};
 use crate::handler::UpstreamCallEvent;
+use crate::task_calls::TaskCalls;
 use crate::text::single_line;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -12,7 +13,7 @@ use rmcp::model::{
     GetTaskResult, InputRequests, InputResponses, JsonObject, ServerResult, TaskPayload, UpdateTaskParams,
     UpdateTaskRequest,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::future::pending;
 use std::time::{Duration, Instant};
@@ -48,16 +49,21 @@ struct FollowedTask<'e, 'a> {
     unsent: InputResponses,
     /// Questions whose answers it has got, and which it still lists.
     answered: BTreeSet<String>,
+    calls: TaskCalls<'e>,
 }
 
-/// Follows a task until it ends, over lost connections. Dropping the future leaves the task as it is; `cancel` cancels it.
+/// Follows a task until it ends, over lost connections. `begun` are the calls of tools that an earlier process has begun for it.
+/// Dropping the future leaves the task as it is; `cancel` cancels it.
 pub(super) async fn follow(
     exchange: &Exchange<'_>,
     id: &str,
+    begun: Vec<String>,
     cancel: &CancellationToken,
 ) -> Result<UpstreamResult, UpstreamError> {
     let (asking, unsent, answered) = Default::default();
-    let mut task = FollowedTask { exchange, id, message: None, asks: true, asking, unsent, answered };
+    let calls = TaskCalls::new(&begun);
+    exchange.call().becomes_task(id.to_owned(), begun);
+    let mut task = FollowedTask { exchange, id, message: None, asks: true, asking, unsent, answered, calls };
     let now = || exchange.shared.clock.now();
     let (mut heard, mut cancelled, mut told) = (now(), None::<Instant>, false);
     loop {
@@ -73,6 +79,7 @@ pub(super) async fn follow(
             None => {
                 cancelled = Some(now());
                 (task.asks, task.asking) = (false, None);
+                task.calls.stop();
                 continue;
             }
             Some(Ok(Look::Ended(end))) => {
@@ -123,6 +130,7 @@ pub(super) async fn follow(
                     }
                 }
             }
+            () = task.calls.ended() => {}
             () = tokio::time::sleep(wait) => {}
         }
     }
@@ -147,9 +155,12 @@ impl FollowedTask<'_, '_> {
         else {
             return Ok(Look::Ended(Err(self.exchange.malformed("a result of another kind than a task's"))));
         };
-        if let Some(meta) = meta {
-            self.exchange.call().read_call_id(&Value::Object(meta.0));
-        }
+        let meta = meta.map(|meta| meta.0).unwrap_or_default();
+        let calls = match TaskCalls::read(&meta) {
+            Ok(calls) => calls,
+            Err(what) => return Ok(Look::Ended(Err(self.exchange.malformed(what)))),
+        };
+        self.exchange.call().read_call_id(&Value::Object(meta));
         let (poll, message) = (task.task.poll_interval_ms, task.task.status_message.as_deref().map(single_line));
         if message.is_some() && message != self.message {
             self.message.clone_from(&message);
@@ -169,12 +180,14 @@ impl FollowedTask<'_, '_> {
         }
         if self.asks {
             self.ask(requests);
+            self.calls.note(self.exchange, calls);
         }
-        if self.unsent.is_empty() {
+        let outcomes = self.calls.unsent();
+        if self.unsent.is_empty() && outcomes.is_empty() {
             let poll = poll.map_or(DEFAULT_POLL, Duration::from_millis);
             return Ok(Look::GoesOn(poll.clamp(MIN_POLL, MAX_POLL)));
         }
-        self.send_answers().await?;
+        self.send_answers(outcomes).await?;
         Ok(Look::GoesOn(MIN_POLL))
     }
 
@@ -196,14 +209,19 @@ impl FollowedTask<'_, '_> {
         }
     }
 
-    async fn send_answers(&mut self) -> Result<(), UpstreamError> {
+    async fn send_answers(&mut self, outcomes: Map<String, Value>) -> Result<(), UpstreamError> {
         let params = UpdateTaskParams::new(self.id, self.unsent.clone());
-        match self.exchange.send_now(ClientRequest::UpdateTaskRequest(UpdateTaskRequest::new(params))).await {
+        let request = ClientRequest::UpdateTaskRequest(UpdateTaskRequest::new(params));
+        match self.exchange.send_with_outcomes(request, outcomes.clone()).await {
             // Asked again, the user or a rule would say the same for ever.
             Err(error @ UpstreamError::Refused { .. }) => {
                 self.exchange.call().emit(UpstreamCallEvent::Log(format!("an answer is lost: {error}")));
+                self.calls.refused(self.exchange, outcomes, &error.to_string());
             }
-            sent => drop(sent?),
+            sent => {
+                sent?;
+                self.calls.sent(self.exchange, &outcomes);
+            }
         }
         self.answered.extend(std::mem::take(&mut self.unsent).into_keys());
         Ok(())

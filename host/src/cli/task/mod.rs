@@ -116,7 +116,7 @@ async fn list(file: &ConfigFile, only_open: bool, json: bool) -> anyhow::Result<
     }
     for task in shown {
         let age = age(task.created());
-        let message = task.message().map(|message| format!("  {}", printable(message))).unwrap_or_default();
+        let message = task.message().map(|message| format!("  {}", printable(&message))).unwrap_or_default();
         let (status, tool, principal) = (task.status(), printable(task.tool()), printable(task.principal()));
         println!("{}  {status:14}  {tool}  {principal}  {age} ago{message}", task.id);
     }
@@ -145,7 +145,7 @@ async fn show(which: &Which, timeline: bool, json: bool) -> anyhow::Result<()> {
     println!("created    {}", time(task.created()));
     println!("updated    {}", time(task.updated()));
     if let Some(message) = task.message() {
-        println!("message    {}", printable(message));
+        println!("message    {}", printable(&message));
     }
     for (name, part) in
         [("asks", "inputRequests"), ("fuel", "fuel"), ("cost", "usage"), ("result", "result"), ("error", "error")]
@@ -165,7 +165,7 @@ async fn tail(which: &Which) -> anyhow::Result<()> {
     let mut task = find(&tasks, &which.id).await?;
     let mut last = None;
     loop {
-        let now = (task.status(), task.message().map(str::to_owned));
+        let now = (task.status(), task.message());
         if last.as_ref() != Some(&now) {
             let message = now.1.as_deref().map(|message| format!("  {}", printable(message))).unwrap_or_default();
             println!("{}  {}{message}", time(task.updated()), now.0);

@@ -113,7 +113,7 @@ fn task_line(task: &StoredTask, samples: &[Sample]) -> String {
         &memory,
         &printable(task.tool()),
         &printable(task.principal()),
-        &printable(task.message().unwrap_or_default()),
+        &printable(&task.message().unwrap_or_default()),
     ])
 }
 
@@ -129,7 +129,7 @@ async fn look_at_one(tasks: &StoredTasks, id: &str, rows: Option<usize>) -> anyh
     let task = tasks.get(id).await?.with_context(|| format!("the task {id} is not kept any more"))?;
     let timeline = tasks.timeline(&task, now()).await?;
     let (tool, principal, state) = (printable(task.tool()), printable(task.principal()), task.status());
-    let message = task.message().map(|message| format!("  {}", printable(message))).unwrap_or_default();
+    let message = task.message().map(|message| format!("  {}", printable(&message))).unwrap_or_default();
     let suspended = if task.is_suspended() { ", suspended" } else { "" };
     let mut lines = vec![format!("task {id}  {tool}  {principal}  {state}{suspended}{message}")];
     let Picture { head, mut steps, foot } = Picture::new(task.tool(), &timeline);

@@ -2,7 +2,7 @@
 
 use super::NAMES;
 use super::world::World;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use suite::{Client, Era, PATIENCE, eventually, paths};
 
@@ -76,6 +76,52 @@ fn a_call_that_waits_for_a_tool_of_the_agent_goes_on() {
     let (status, results) = run.end("result");
     assert_eq!((status, results.len()), (Some(0), 1), "{results:?}");
     assert!(results[0]["text"].as_str().unwrap().contains(r#"\"n\":7"#), "{results:?}");
+}
+
+/// What the agent's tool `echo.run` has answered to the calls of a task, and how often it was approved.
+fn echoed(kind: &str, begun: &[&str], rules: &str) -> (Value, usize) {
+    let world = World::of_odd_server(kind);
+    let point = json!({"task": {"id": "t-1", "begun": begun}});
+    let call = json!({"correlationId": "0123456789", "server": "demo", "address": paths::python(), "tool": "run",
+                      "arguments": {}, "point": point});
+    fs::create_dir(world.agent_state()).unwrap();
+    fs::write(world.agent_state().join("agent.json"), json!({"calls": [call]}).to_string()).unwrap();
+    let config = world.home.write("agent.toml", suite::agent("echo", "echo", "")).display().to_string();
+    let mut run = world.start_with(rules, &["--connect", &format!("demo={}", world.address), "--config", &config]);
+    run.say("resume");
+    let result = run.expect("result", |_| true);
+    let (status, decided) = run.end("approval-decided");
+    assert_eq!(status, Some(0), "{result}");
+    (serde_json::from_str(result["text"].as_str().unwrap()).unwrap(), decided.len())
+}
+
+const ECHO: &str = "[[tool]]\ntool = \"echo.*\"\napproval = \"allow\"";
+
+/// Also if the server takes calls out of its list for a moment, and forgets an outcome that it has got.
+#[test]
+fn tools_that_a_task_calls_are_run_once_each() {
+    let said = |outcome: &Value| outcome["content"][0]["text"].as_str().unwrap().to_owned();
+    for kind in ["calls-tools", "loses-outcomes"] {
+        let (outcomes, approved) = echoed(kind, &[], ECHO);
+        assert!(said(&outcomes["a"]).contains("\"n\":1") && said(&outcomes["b"]).contains("\"n\":2"), "{outcomes}");
+        assert_eq!(approved, 2, "{kind}");
+    }
+    let (outcomes, _) = echoed("calls-tools", &[], "");
+    assert_eq!(outcomes["a"]["error"]["code"], "declined", "no rule allows it: {outcomes}");
+}
+
+#[test]
+fn a_tool_that_was_begun_before_the_agent_was_killed_is_not_run_again() {
+    let (outcomes, approved) = echoed("calls-tools", &["a"], ECHO);
+    assert_eq!((&outcomes["a"]["error"]["code"], approved), (&json!("failed"), 1), "{outcomes}");
+    assert!(outcomes["a"]["error"]["message"].as_str().unwrap().contains("nobody knows"), "{outcomes}");
+    assert!(outcomes["b"]["content"].is_array(), "{outcomes}");
+}
+
+#[test]
+fn a_server_that_does_not_take_an_outcome_is_told_so() {
+    let (outcomes, approved) = echoed("refuses-outcomes", &[], ECHO);
+    assert_eq!((&outcomes["a"]["error"]["code"], approved), (&json!("failed"), 2), "{outcomes}");
 }
 
 #[test]

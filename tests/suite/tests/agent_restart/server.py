@@ -12,6 +12,7 @@ import time
 
 KIND, FOLDER = sys.argv[1:]
 TASKS = "io.modelcontextprotocol/tasks"
+CLIENT_TOOLS = "dev.portcullis/client-tools"
 TASK = {"taskId": "t-1", "createdAt": "2026-11-26T00:00:00Z", "lastUpdatedAt": "2026-11-26T00:00:00Z", "ttlMs": None, "pollIntervalMs": 0}
 FORM = {"mode": "form", "message": "Who?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}}
 SAMPLE = {"maxTokens": 10, "messages": [{"role": "user", "content": {"type": "text", "text": "Who?"}}]}
@@ -43,6 +44,35 @@ def asking(keys, method="elicitation/create", params=FORM):
     return {"resultType": "complete", **TASK, "status": "input_required", "inputRequests": asked}
 
 
+def outcomes(brought=None):
+    """The outcomes of the calls of the client's tools, by key. Some are stored, in all processes."""
+    path = os.path.join(FOLDER, "outcomes")
+    stored = json.load(open(path)) if os.path.exists(path) else {}
+    if brought:
+        stored.update(brought)
+        with open(path, "w") as file:
+            json.dump(stored, file)
+    return stored
+
+
+def calling():
+    calls = {key: {"name": "echo.run", "arguments": {"n": n}, "plugin": "p"} for key, n in [("a", 1), ("b", 2)]}
+    left = {key: call for key, call in calls.items() if key not in outcomes()}
+    if not left:
+        return completed(json.dumps(outcomes(), sort_keys=True))
+    # Now and then nothing is listed, as after a restart.
+    return working() if count("lists") % 3 == 2 else {**asking([]), "_meta": {CLIENT_TOOLS: {"toolCalls": left}}}
+
+
+def take(results):
+    if KIND == "refuses-outcomes" and any("content" in outcome for outcome in results.values()):
+        return None
+    if KIND == "loses-outcomes" and results and count("brought") == 1:
+        return {"resultType": "complete"}
+    outcomes(results)
+    return {"resultType": "complete"}
+
+
 def look():
     looks = count("looks")
     if KIND == "dies" and looks in (1, 2):
@@ -54,6 +84,8 @@ def look():
         return completed(f"10 looks took {'long' if took > 0.8 else 'not long'}")
     if KIND in ("slow-to-hear", "refuses-answers"):
         return asking(["one"]) if looks < 6 else completed(f"{count('updates', 0)} answers")
+    if KIND in ("calls-tools", "loses-outcomes", "refuses-outcomes"):
+        return calling()
     if KIND == "many-questions":
         return asking(map(str, range(200)))
     if KIND == "asks-a-model":
@@ -82,13 +114,15 @@ def answer(method, params):
     if not method.startswith("tasks/"):
         return None
     assert TASKS in declared, "each request about a task has to declare the extension"
+    if KIND == "calls-tools":
+        assert declared[CLIENT_TOOLS]["allowServerCalls"] is True, "so that the server shows calls"
     if method == "tasks/get":
         return look()
     if method == "tasks/update":
         count("updates")
         if KIND == "refuses-answers":
             return None
-        return {"resultType": "complete"}
+        return take(params["_meta"].get(CLIENT_TOOLS, {}).get("results", {}))
     if method == "tasks/cancel":
         count("cancelled")
         return {"resultType": "complete"}

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
@@ -93,7 +94,12 @@ impl World {
     /// An agent that connects to a running server.
     pub(super) fn over_http(ledger: &Ledger) -> Self {
         let home = Home::new();
-        let (server, address) = Server::start_http(&Self::config(&home, ledger));
+        let config = Self::config(&home, ledger);
+        Self::of_server(home, Server::start_http(&config))
+    }
+
+    /// An agent that connects to this server.
+    pub(super) fn of_server(home: Home, (server, address): (Server, SocketAddr)) -> Self {
         Self { home, address: format!("http://{address}/mcp"), _server: Some(server) }
     }
 

@@ -296,7 +296,10 @@ async fn a_task_is_kept_until_its_end_is_shown_and_every_other_call_until_it_end
         approvals.call_started(number, UnfinishedCall { correlation_id, arguments, run, ..UnfinishedCall::default() });
     }
     let point = |state: &str| ResumePoint::Questions { requests: json!({}), state: Some(state.into()) };
-    approvals.on_call_event("task", UpstreamCallEvent::Resumable(Some(ResumePoint::Task { id: "t-1".into() })));
+    approvals.on_call_event(
+        "task",
+        UpstreamCallEvent::Resumable(Some(ResumePoint::Task { id: "t-1".into(), begun: vec![] })),
+    );
     approvals.on_call_event("parked", UpstreamCallEvent::Resumable(Some(point("s"))));
     approvals.on_call_event("left", UpstreamCallEvent::Resumable(Some(point("s"))));
     for id in ["task", "parked"] {

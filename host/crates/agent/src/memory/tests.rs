@@ -81,7 +81,7 @@ fn questions(state: &str) -> ResumePoint {
 }
 
 fn task(id: &str) -> ResumePoint {
-    ResumePoint::Task { id: id.into() }
+    ResumePoint::Task { id: id.into(), begun: vec![] }
 }
 
 fn ids(calls: &[UnfinishedCall]) -> Vec<&str> {

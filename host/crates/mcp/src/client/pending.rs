@@ -42,6 +42,10 @@ pub(crate) struct PendingReverseCall {
     pub(crate) fields: Value,
     /// How long a call that waits for it may be parked.
     pub(crate) timeout: Duration,
+    /// How long its caller waits for it.
+    pub(crate) waits: Duration,
+    /// The step of a journaled call that makes it.
+    pub(crate) step: Option<String>,
     /// Receives the client's outcome unchecked. Closed when the call no longer waits for it.
     pub(crate) answer: oneshot::Sender<Result<Value, AgentError>>,
 }
@@ -287,8 +291,9 @@ mod tests {
 
     fn call(key: &str) -> (PendingRequest, oneshot::Receiver<Result<Value, AgentError>>) {
         let (answer, answered) = oneshot::channel();
-        let (key, timeout) = (key.to_owned(), Duration::from_secs(2));
-        (PendingRequest::ReverseCall(PendingReverseCall { key, fields: Value::Null, timeout, answer }), answered)
+        let (key, fields, timeout, step) = (key.to_owned(), Value::Null, Duration::from_secs(2), None);
+        let call = PendingReverseCall { key, fields, timeout, waits: timeout, step, answer };
+        (PendingRequest::ReverseCall(call), answered)
     }
 
     #[test]

@@ -60,6 +60,11 @@ impl RequestInput {
         self.abilities
     }
 
+    /// The tools that its client lets the server call.
+    pub(crate) fn declaration(&self) -> Option<Arc<ToolDeclaration>> {
+        self.declaration.clone()
+    }
+
     /// Whether its client answers no question and runs no tool.
     pub(crate) fn can_answer_nothing(&self) -> bool {
         self.declaration.is_none() && !self.abilities.any()

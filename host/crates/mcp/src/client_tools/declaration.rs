@@ -127,16 +127,21 @@ impl ToolDeclaration {
         if value.get("allowServerCalls") != Some(&Value::Bool(true)) {
             return Ok(None);
         }
-        Self::parse_allowed(value, stateless).map(Some).map_err(|why| {
+        let fits = take_json_size(value, &mut { MAX_BYTES });
+        let too_long = || Err(format!("it is longer than {MAX_BYTES} bytes of JSON"));
+        let parsed = if fits { Self::parse_allowed(value, stateless) } else { too_long() };
+        parsed.map(Some).map_err(|why| {
             let why = truncate_chars(&printable(&why), MAX_ERROR).to_owned();
             format!("the client's declaration of `{CLIENT_TOOLS}` is malformed: {why}")
         })
     }
 
+    /// One that was parsed before.
+    pub(super) fn from_stored(value: &Value) -> Result<Self, String> {
+        Self::parse_allowed(value, true)
+    }
+
     fn parse_allowed(value: &Value, stateless: bool) -> Result<Self, String> {
-        if !take_json_size(value, &mut { MAX_BYTES }) {
-            return Err(format!("it is longer than {MAX_BYTES} bytes of JSON"));
-        }
         let json = DeclarationJson::deserialize(value).map_err(|error| error.to_string())?;
         if json.tools.len() > MAX_TOOLS {
             return Err(format!("it has {} tools, more than {MAX_TOOLS}", json.tools.len()));

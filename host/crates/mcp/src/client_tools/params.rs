@@ -38,16 +38,26 @@ impl ReverseParams {
         session: Option<&SessionDeclaration>,
         stateless: bool,
     ) -> Result<Self, ErrorData> {
-        let declaration = match (context.meta.get(CAPABILITIES), session) {
-            (Some(capabilities), _) => find_declaration(capabilities)
-                .map_or(Ok(None), |value| ToolDeclaration::parse(value, stateless))
-                .map(|declaration| declaration.map(Arc::new)),
-            (None, Some(session)) => session.get_or_parse(context),
-            (None, None) => Ok(None),
-        };
+        let declaration = declaration(context, session, stateless)?;
         let retry = if stateless { RetryParams::from_context(context)? } else { None };
-        Ok(Self { declaration: declaration.map_err(|why| ErrorData::invalid_params(why, None))?, retry })
+        Ok(Self { declaration, retry })
     }
+}
+
+/// What the client declares on this request, or has declared for its session.
+pub(super) fn declaration(
+    context: &RequestContext<RoleServer>,
+    session: Option<&SessionDeclaration>,
+    stateless: bool,
+) -> Result<Option<Arc<ToolDeclaration>>, ErrorData> {
+    let declaration = match (context.meta.get(CAPABILITIES), session) {
+        (Some(capabilities), _) => find_declaration(capabilities)
+            .map_or(Ok(None), |value| ToolDeclaration::parse(value, stateless))
+            .map(|declaration| declaration.map(Arc::new)),
+        (None, Some(session)) => session.get_or_parse(context),
+        (None, None) => Ok(None),
+    };
+    declaration.map_err(|why| ErrorData::invalid_params(why, None))
 }
 
 /// Libraries without a field for extensions declare them as experimental capabilities.

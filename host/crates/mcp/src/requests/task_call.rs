@@ -68,15 +68,16 @@ pub(super) fn begins(
         TaskFollower::Fallback | TaskFollower::Extension(_) => {}
     }
     // Nobody answers what a task asks whose client does not know tasks.
-    let abilities = match follower {
-        TaskFollower::Extension(_) => input.abilities(),
-        TaskFollower::Fallback | TaskFollower::Nobody => Abilities::default(),
+    let (abilities, declaration) = match follower {
+        TaskFollower::Extension(_) => (input.abilities(), input.declaration()),
+        TaskFollower::Fallback | TaskFollower::Nobody => (Abilities::default(), None),
     };
     let task_call = TaskCall {
         tool: name.into(),
         version: target.version().to_owned(),
         arguments: target.tool_arguments().to_owned(),
         abilities,
+        declaration,
         shows_remedies: follower == TaskFollower::Extension(Remedies::Shown),
         idempotency_key: context.idempotency_key.clone(),
         survive: target.survive(),

@@ -1,9 +1,11 @@
 //! Serves a subscription that names tasks.
 
+use super::tasks::shown_to;
+use crate::client_tools::in_tasks;
 use crate::server_context::ServerContext;
 use crate::subscriptions::changes::ChangeSet;
 use crate::subscriptions::task_listen::{TaskNotifier, TaskSubscription};
-use crate::tasks::Tasks;
+use crate::tasks::{ShownTask, ShownTo, TaskRecord, Tasks};
 use platform::changes::Change;
 use policy::Principal;
 use rmcp::ErrorData;
@@ -18,6 +20,7 @@ pub(super) async fn run(
     subscription: TaskSubscription,
     context: &RequestContext<RoleServer>,
 ) -> Result<(String, Value), ErrorData> {
+    let to = shown_to(context)?;
     let _guard = server.subscriptions.enter(principal)?;
     // From here on no change is missed.
     let changes = server.changes.subscribe();
@@ -25,7 +28,7 @@ pub(super) async fn run(
     tokio::select! {
         () = context.ct.cancelled() => {}
         () = server.stop.cancelled() => {}
-        broken = forward(server, principal, subscription, &notifier, changes) => if let Err(error) = broken {
+        broken = forward(server, principal, (subscription, to), &notifier, changes) => if let Err(error) = broken {
             tracing::debug!(%error, "a subscription broke");
         },
     }
@@ -35,7 +38,7 @@ pub(super) async fn run(
 async fn forward(
     server: &ServerContext,
     principal: &Principal,
-    subscription: TaskSubscription,
+    (subscription, to): (TaskSubscription, ShownTo),
     notifier: &TaskNotifier<'_>,
     mut changes: Receiver<Change>,
 ) -> Result<(), ServiceError> {
@@ -48,8 +51,12 @@ async fn forward(
     let accepted: Vec<String> = tasks.iter().map(|(id, _)| id.clone()).collect();
     notifier.acknowledge(&subscription, &accepted).await?;
     // Its client may have asked for the task before the subscription, and would not learn what changed in between.
+    let show = |task: &TaskRecord, id: &str| {
+        let ShownTask { task, calls } = server.tasks.show(task, id, to);
+        (task, calls.map(in_tasks::to_meta))
+    };
     for (id, task) in &tasks {
-        notifier.task(&task.to_detailed(id)).await?;
+        notifier.task(show(task, id)).await?;
     }
     let filter = &subscription.filter;
     let wants = |flag: Option<bool>| flag == Some(true);
@@ -77,7 +84,7 @@ async fn forward(
         let mut ended = Vec::new();
         for (id, _) in open.iter().filter(|(_, uri)| changed.has_resource(uri)) {
             let Ok(task) = server.tasks.get(principal, id).await else { continue };
-            notifier.task(&task.to_detailed(id)).await?;
+            notifier.task(show(&task, id)).await?;
             if task.has_ended() {
                 ended.push(id.clone());
             }

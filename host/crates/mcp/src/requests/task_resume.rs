@@ -85,7 +85,8 @@ impl CallMaker for TaskCalls {
 }
 
 async fn make(server: &Arc<ServerContext>, call: TaskCall, task: TaskRecord, journal: CallJournal) -> MadeCall {
-    let TaskCall { tool, version, arguments, abilities, shows_remedies, idempotency_key, survive: _ } = call;
+    let TaskCall { tool, version, arguments, abilities, declaration, shows_remedies, idempotency_key, survive: _ } =
+        call;
     server.catalog.when(|catalog| catalog.tool(&tool).is_some() || catalog.upstream_tool(&tool).is_some()).await;
     let arguments =
         serde_json::from_str(&arguments).map_err(|_| NotMade::Never("its arguments cannot be read".into()))?;
@@ -102,7 +103,7 @@ async fn make(server: &Arc<ServerContext>, call: TaskCall, task: TaskRecord, jou
         idempotency_key,
         ..CallContext::new(task.principal())
     };
-    let input = RequestInput::new(abilities, None, ReverseParams::default());
+    let input = RequestInput::new(abilities, None, ReverseParams { declaration, retry: None });
     let started =
         StartedCall::register(server, &tool.into(), &target, &context, true, journal, Some(FuelAccount::default()));
     let live = started.live(server, target, context, None, input);

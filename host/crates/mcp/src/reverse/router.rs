@@ -107,6 +107,20 @@ impl LaneRouter {
         }
     }
 
+    /// In place of `lane` the one that the call's journal says, if it says one: asked in another one, a client that has run the
+    /// tool already would run it once more.
+    fn recorded_lane(&self, call: &ReverseCall, declaration: &ToolDeclaration, lane: Lane) -> Result<Lane, AgentError> {
+        match (call.again, &lane) {
+            (Some(Again::Safe), Lane::Live(_)) if declaration.lanes.retry => Ok(Lane::CurrentRequest),
+            (Some(Again::Safe), Lane::Live(_)) => {
+                let why =
+                    "the client opened its channel after the call had begun, and `retry` is not among its `lanes`";
+                Err(AgentError::NotSupported(why.into()))
+            }
+            (Some(Again::Safe | Again::Unknown) | None, _) => Ok(lane),
+        }
+    }
+
     /// What it has spent is what the client's tool used through calls into this host.
     async fn call_client(&self, call: ReverseCall) -> ReverseOutcome {
         let now = self.resources.clock.now();
@@ -129,6 +143,7 @@ impl LaneRouter {
         chain: &str,
     ) -> Result<(Result<AgentResult, AgentError>, bool), AgentError> {
         let (declaration, lane) = self.find_client_tool(&call.name)?;
+        let lane = self.recorded_lane(&call, &declaration, lane)?;
         call.lane.take(match (&lane, self.stateless) {
             (Lane::Live(_), _) => "live",
             (Lane::CurrentRequest, true) => "retry",
@@ -140,7 +155,7 @@ impl LaneRouter {
         let left = call.lineage.remaining_wait()?.min(call.answer_timeout);
         let timeout = call.timeout.map_or(left, |timeout| timeout.min(left));
         let fields = call_params::to_fields(&call, timeout, chain);
-        let key = self.key(&call);
+        let (key, step) = (self.key(&call), call.journal.name());
         let started = self.resources.clock.now();
         let mut outcome = None;
         let waiting = async {
@@ -149,7 +164,11 @@ impl LaneRouter {
                 let _permit = self.counter.acquire(declaration.limits.parallel).await;
                 match &lane {
                     Lane::Live(channel) => self.send_live(channel, fields, timeout).await,
-                    Lane::CurrentRequest => self.send_with_request(key, fields, left).await,
+                    Lane::CurrentRequest => {
+                        let ask =
+                            |answer| PendingReverseCall { key, fields, timeout: left, waits: timeout, step, answer };
+                        self.send_with_request(ask).await
+                    }
                 }
             })
             .await
@@ -209,18 +228,21 @@ impl LaneRouter {
         if waited < timeout { result } else { Err(outcome::timeout_error(timeout)) }
     }
 
-    /// Passes the call to the task that serves the current request. `keep` is how long the call may stay parked.
-    async fn send_with_request(&self, key: String, fields: Value, keep: Duration) -> Result<Value, AgentError> {
+    /// Passes the call to the task that serves the current request.
+    async fn send_with_request(
+        &self,
+        ask: impl FnOnce(oneshot::Sender<Result<Value, AgentError>>) -> PendingReverseCall,
+    ) -> Result<Value, AgentError> {
+        let (answer, answered) = oneshot::channel();
+        let ask = ask(answer);
         // An earlier instance of the call may have asked for it.
-        let was_asked = self.view.take_asked(&key);
-        if let Some(outcome) = self.view.take_outcome(&key) {
+        let was_asked = self.view.take_asked(&ask.key);
+        if let Some(outcome) = self.view.take_outcome(&ask.key) {
             return Ok(outcome);
         }
         if was_asked {
             return Err(no_outcome());
         }
-        let (answer, answered) = oneshot::channel();
-        let ask = PendingReverseCall { key, fields, timeout: keep, answer };
         // That task has ended if the call is cancelled.
         self.queue
             .send(CallEvent::Request(Box::new(PendingRequest::ReverseCall(ask))))
@@ -256,17 +278,18 @@ impl ToolCaller for LaneRouter {
         }
     }
 
-    fn again(&self, name: &str) -> Again {
+    fn again(&self, name: &str, begun: Option<Again>) -> Again {
         let host = &self.resources.host;
         if host.find(name).is_ok() {
-            return host.again(name);
+            return host.again(name, begun);
         }
-        match self.find_client_tool(name) {
+        // What an earlier run has begun goes on in its lane.
+        begun.unwrap_or_else(|| match self.find_client_tool(name) {
             // The client is asked again under the same key, and repeats what it has found out.
             Ok((_, Lane::CurrentRequest)) if self.stateless => Again::Safe,
             Ok(_) => Again::Unknown,
             Err(_) => Again::Safe,
-        }
+        })
     }
 
     fn replayed(&self, name: &str) {

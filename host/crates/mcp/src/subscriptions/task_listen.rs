@@ -105,13 +105,17 @@ impl TaskNotifier<'_> {
         self.send("notifications/resources/updated", json!({ "uri": uri })).await
     }
 
-    /// How a task stands, as `tasks/get` says it.
-    pub(crate) async fn task(&self, task: &DetailedTask) -> Result<(), ServiceError> {
-        self.send("notifications/tasks", serde_json::to_value(task).unwrap_or_default()).await
+    /// How a task stands, as `tasks/get` says it, with what that has in `_meta`.
+    pub(crate) async fn task(&self, (task, meta): (DetailedTask, Option<(String, Value)>)) -> Result<(), ServiceError> {
+        let mut params = serde_json::to_value(task).unwrap_or_default();
+        if let Some((name, value)) = meta {
+            params["_meta"] = json!({ name: value });
+        }
+        self.send("notifications/tasks", params).await
     }
 
     async fn send(&self, method: &str, mut params: Value) -> Result<(), ServiceError> {
-        params["_meta"] = json!({ SUBSCRIPTION_META: self.0.id });
+        params["_meta"][SUBSCRIPTION_META] = json!(self.0.id);
         let mut notification = CustomNotification::new(method, Some(params));
         notification.extensions.insert(OriginatingRequestId(self.0.id.clone()));
         self.0.peer.send_notification(ServerNotification::CustomNotification(notification)).await

@@ -12,9 +12,22 @@ const MAX_ANSWERS: usize = 256 << 10;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct AskedQuestions(Vec<AskedQuestion>);
 
+/// What is asked, which decides what answers it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum AskedKind {
+    #[default]
+    Question,
+    /// A call of a tool of its client.
+    Call,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct AskedQuestion {
     key: String,
+    /// Earlier versions have asked questions only.
+    #[serde(default)]
+    kind: AskedKind,
     /// The step that asks it, and the key that it has there. Without a step it is not asked again.
     step: Option<String>,
     own: String,
@@ -61,9 +74,10 @@ impl AskedQuestions {
     }
 
     /// A step asks a question, which has a key of its own there.
-    pub(super) fn ask(&mut self, step: Option<&str>, own: &str, now: u64, expires: u64) -> Asked {
-        let is_same =
-            |asked: &&mut AskedQuestion| asked.is_earlier && asked.step.as_deref() == step && asked.own == own;
+    pub(super) fn ask(&mut self, kind: AskedKind, step: Option<&str>, own: &str, now: u64, expires: u64) -> Asked {
+        let is_same = |asked: &&mut AskedQuestion| {
+            asked.is_earlier && asked.kind == kind && asked.step.as_deref() == step && asked.own == own
+        };
         if step.is_some()
             && let Some(asked) = self.0.iter_mut().find(is_same)
         {
@@ -80,14 +94,15 @@ impl AskedQuestions {
         }
         let (step, own) = (step.map(str::to_owned), own.to_owned());
         let (key_here, asked, is_earlier) = (key.clone(), now, false);
-        self.0.push(AskedQuestion { key: key_here, step, own, answer: None, expires, asked, is_earlier });
+        self.0.push(AskedQuestion { key: key_here, kind, step, own, answer: None, expires, asked, is_earlier });
         Asked { key, answer: None, expires }
     }
 
-    /// The steps that ask, each with when it began to, in milliseconds since 1970, and whether one of the keys in `open` is of it.
+    /// The steps that ask questions, each with when it began to, in milliseconds since 1970, and whether one of the keys in `open` is of it.
     pub(super) fn steps(&self, open: impl Fn(&str) -> bool) -> Vec<AskingStep<'_>> {
         let mut steps: Vec<AskingStep<'_>> = Vec::new();
-        for asked in self.0.iter().filter(|asked| asked.asked > 0) {
+        // What tools are called is in the journal.
+        for asked in self.0.iter().filter(|asked| asked.asked > 0 && asked.kind == AskedKind::Question) {
             let (Some(step), is_open) = (asked.step.as_deref(), open(&asked.key)) else { continue };
             // The questions of a step are beside each other.
             match steps.last_mut().filter(|last| last.step == step) {
@@ -99,8 +114,10 @@ impl AskedQuestions {
     }
 
     /// Keeps an answer to what an earlier run has asked and this one has not yet.
-    pub(super) fn answer_earlier(&mut self, key: &str, answer: &Value) {
-        let waits = |asked: &AskedQuestion| asked.is_earlier && asked.answer.is_none() && asked.key == key;
+    pub(super) fn answer_earlier(&mut self, kind: AskedKind, key: &str, answer: &Value) {
+        let waits = |asked: &AskedQuestion| {
+            asked.is_earlier && asked.answer.is_none() && asked.kind == kind && asked.key == key
+        };
         if self.0.iter().any(waits) {
             self.answered(key, answer);
         }
@@ -110,6 +127,10 @@ impl AskedQuestions {
         if let Some(asked) = self.0.iter_mut().rfind(|asked| asked.key == key) {
             asked.answer = Some(answer.clone());
         }
+    }
+
+    /// Forgets old answers, before new ones come: the call has taken those.
+    pub(super) fn make_room(&mut self) {
         let mut bytes = 0;
         for asked in self.0.iter_mut().rev() {
             bytes += asked.answer.as_ref().map_or(0, |answer| answer.to_string().len());
@@ -122,32 +143,37 @@ impl AskedQuestions {
 
 #[cfg(test)]
 mod tests {
+    use super::AskedKind::{Call, Question};
     use super::*;
     use serde_json::json;
 
     #[test]
     fn a_later_run_asks_the_same_under_the_same_keys() {
         let mut asked = AskedQuestions::default();
-        let keys = ["1", "2", "3"].map(|step| asked.ask(Some(step), "sure", 50, 70).key);
+        let keys = ["1", "2", "3"].map(|step| asked.ask(Question, Some(step), "sure", 50, 70).key);
         assert_eq!(keys, ["sure", "sure-2", "sure-3"]);
-        assert_eq!(asked.ask(None, "sure", 50, 70).key, "sure-4");
+        assert_eq!(asked.ask(Question, None, "sure", 50, 70).key, "sure-4");
         asked.answered("sure-2", &json!(2));
         let mut later = AskedQuestions::from_bytes(&asked.to_bytes()).unwrap();
         let as_before = |key: &str, answer| Asked { key: key.into(), answer, expires: 70 };
-        assert_eq!(later.ask(Some("2"), "sure", 50, 90), as_before("sure-2", Some(json!(2))), "in whatever order");
+        assert_eq!(
+            later.ask(Question, Some("2"), "sure", 50, 90),
+            as_before("sure-2", Some(json!(2))),
+            "in whatever order"
+        );
         for key in ["sure-2", "sure-3", "nobody"] {
-            later.answer_earlier(key, &json!(3));
+            later.answer_earlier(Question, key, &json!(3));
         }
         assert_eq!(
-            later.ask(Some("3"), "sure", 50, 90),
+            later.ask(Question, Some("3"), "sure", 50, 90),
             as_before("sure-3", Some(json!(3))),
             "it came before the question"
         );
         let step = |step, is_open| AskingStep { step, since: 50, is_open };
         assert_eq!(later.steps(|key| key == "sure-2"), [step("1", false), step("2", true), step("3", false)]);
         let new = Asked { key: "sure-5".into(), answer: None, expires: 90 };
-        assert_eq!(later.ask(Some("4"), "sure", 50, 90), new, "the first was answered, and is not this one");
-        assert_eq!(later.ask(None, "sure", 50, 90).key, "sure-6");
+        assert_eq!(later.ask(Question, Some("4"), "sure", 50, 90), new, "the first was answered, and is not this one");
+        assert_eq!(later.ask(Question, None, "sure", 50, 90).key, "sure-6");
     }
 
     #[test]
@@ -155,10 +181,35 @@ mod tests {
         let mut asked = AskedQuestions::default();
         let large = json!("x".repeat(MAX_ANSWERS / 2));
         for at in 0..4 {
-            let key = asked.ask(Some(&format!("{at}")), "q", 50, 0).key;
+            let key = asked.ask(Question, Some(&format!("{at}")), "q", 50, 0).key;
+            asked.make_room();
             asked.answered(&key, &large);
         }
         let kept: Vec<bool> = asked.0.iter().map(|asked| asked.answer.is_some()).collect();
-        assert_eq!(kept, [false, false, false, true]);
+        assert_eq!(kept, [false, false, true, true]);
+    }
+    #[test]
+    fn an_answer_to_a_question_is_no_outcome_of_a_call() {
+        let mut asked = AskedQuestions::default();
+        assert_eq!(asked.ask(Question, Some("1"), "call-2", 50, 70).key, "call-2");
+        assert_eq!(asked.ask(Call, Some("2"), "call-2", 50, 70).key, "call-2-2", "no key is used twice");
+        let mut later = AskedQuestions::from_bytes(&asked.to_bytes()).unwrap();
+        later.answer_earlier(Question, "call-2-2", &json!(1));
+        later.answer_earlier(Call, "call-2", &json!(2));
+        assert_eq!(later.steps(|_| true).len(), 1, "a call is in the journal");
+        for (kind, step, key) in [(Question, "1", "call-2"), (Call, "2", "call-2-2")] {
+            assert_eq!(
+                later.ask(kind, Some(step), "call-2", 60, 90),
+                Asked { key: key.into(), answer: None, expires: 70 }
+            );
+        }
+    }
+
+    #[test]
+    fn what_an_earlier_version_has_stored_are_questions() {
+        let stored = json!([{"key": "sure", "step": "1", "own": "sure", "answer": null, "expires": 70, "asked": 50}]);
+        let mut asked = AskedQuestions::from_bytes(stored.to_string().as_bytes()).unwrap();
+        asked.answer_earlier(Question, "sure", &json!(7));
+        assert_eq!(asked.ask(Question, Some("1"), "sure", 50, 90).answer, Some(json!(7)));
     }
 }

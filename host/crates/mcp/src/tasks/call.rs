@@ -3,6 +3,7 @@
 use super::record::TaskRecord;
 use crate::calls::live::LiveCall;
 use crate::client::chunk_record::ChunkRecord;
+use crate::client_tools::{ToolDeclaration, stored};
 use futures::future::BoxFuture;
 use plugins::calls::FinishedCall;
 use policy::Survive;
@@ -13,9 +14,10 @@ use runtime::imports::{Abilities, SteeringMessage};
 use runtime::journal::CallJournal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// The call that a task begins with. It does not change.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TaskCall {
     /// The name that the client called.
@@ -26,6 +28,9 @@ pub(crate) struct TaskCall {
     pub(crate) arguments: String,
     /// What its client can be asked.
     pub(crate) abilities: Abilities,
+    /// The tools that its client lets it call. Missing in tasks of earlier versions.
+    #[serde(default, with = "stored")]
+    pub(crate) declaration: Option<Arc<ToolDeclaration>>,
     /// Whether its client is shown how to get more authority.
     pub(crate) shows_remedies: bool,
     /// What its guest sees of it. Missing in tasks of earlier versions.

@@ -6,6 +6,7 @@ use platform::durable::Lease;
 use rmcp::model::InputResponses;
 use runtime::imports::SteeringMessage;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -31,6 +32,8 @@ pub(super) enum StopReason {
 #[serde(rename_all = "kebab-case")]
 pub(super) enum TaskRequest {
     Answer(InputResponses),
+    /// Outcomes of calls of its client's tools, by key.
+    Outcomes(Map<String, Value>),
     Cancel,
     /// A message for the guest, which a client would send to the call.
     Steer(SteeringMessage),
@@ -50,6 +53,7 @@ pub(super) enum TaskInput {
     /// Somebody is about to say something to its call, which stays for a moment.
     Stay,
     Answers(InputResponses),
+    Outcomes(Map<String, Value>),
     Steer(SteeringMessage),
     TopUp(TopUp),
 }
@@ -89,6 +93,7 @@ impl RunningTask {
     pub(super) fn ask(self, request: TaskRequest) -> Option<BoxFuture<'static, bool>> {
         match request {
             TaskRequest::Answer(answers) => self.put_in(TaskInput::Answers(answers)),
+            TaskRequest::Outcomes(outcomes) => self.put_in(TaskInput::Outcomes(outcomes)),
             TaskRequest::TopUp(top_up) => self.put_in(TaskInput::TopUp(top_up)),
             TaskRequest::Steer(message) => self.put_in(TaskInput::Steer(message)),
             TaskRequest::Cancel => {

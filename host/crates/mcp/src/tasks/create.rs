@@ -6,6 +6,7 @@ use super::fuel::TaskFuel;
 use super::keys::Part;
 use super::record::{TaskRecord, TaskState, millis};
 use super::runner::TaskRunner;
+use super::shown_calls::ShownCalls;
 use super::table::{NewEntry, TaskId};
 use super::tasks::{LEASE, Tasks};
 use crate::calls::live::LiveCall;
@@ -67,6 +68,7 @@ impl Tasks {
             state: TaskState::Working,
             owner: 0,
             fuel: TaskFuel::default(),
+            calls: ShownCalls::default(),
             suspended: None,
             usage: None,
             size: 0,

@@ -70,7 +70,7 @@ impl Tasks {
     pub(super) fn keep_output(&self, id: &TaskId, record: &TaskRecord) {
         if let Some(output) = self.maker.get().and_then(|maker| maker.output(record))
             && let Some(key) = Part::Output.key(id)
-            && self.table.lock().set_part(id, Part::Output, output.len() as u64, &self.limits)
+            && self.count_part(id, Part::Output, output.len())
         {
             // It takes its turn before the end is stored.
             drop(self.store.put(&key, output.into_bytes(), Expected::Any, Strength::Process));
@@ -84,7 +84,7 @@ impl Tasks {
             let timeline = Timeline::read(&*self.store, id, record, self.now()).await?;
             // Numbers and names can always be written.
             let value = serde_json::to_vec(&timeline).unwrap_or_default();
-            if !self.table.lock().set_part(id, Part::Timeline, value.len() as u64, &self.limits) {
+            if !self.count_part(id, Part::Timeline, value.len()) {
                 return Err(DurableError::Full("server.tasks.size has no room for it".into()));
             }
             self.store.put(&key, value, Expected::Any, Strength::Process).await
@@ -101,7 +101,13 @@ impl Tasks {
             drop(self.store.remove_log(&journal));
             self.table.lock().forget_journal(id);
             drop(self.store.remove(&asked, Expected::Any, Strength::Process));
+            self.count_part(id, Part::Asked, 0);
         }
+    }
+
+    /// Counts a part of a task in the place of what it was before. False if there is no room for it.
+    pub(super) fn count_part(&self, id: &TaskId, part: Part, bytes: usize) -> bool {
+        self.table.lock().set_part(id, part, bytes as u64, &self.limits)
     }
 
     /// Leaves all tasks that run to the next process, and ends those that it could not go on with.

@@ -1,9 +1,10 @@
 //! Tasks: calls of tools that go on after their request is answered (`io.modelcontextprotocol/tasks`).
 //!
 //! - `record` is a task as it is stored, and its states; `table` counts tasks against the limits;
+//! - `shown` is a task as its client sees it, `shown_calls` the calls of its tools among that;
 //! - `keys` says under which keys a task is stored, `call` is the call that it begins with;
 //! - `tasks` has what a client asks of its tasks; `create` makes one, before its client learns of it;
-//! - `control` is how a running task is reached; `runner` serves a task's call, as a request would; `questions` and `asked` are what it asks, `extension` asks for more fuel, `recorder` stores how it stands;
+//! - `control` is how a running task is reached; `runner` serves a task's call, as a request would; `questions`, `tool_calls` and `asked` are what it asks, `extension` asks for more fuel, `recorder` stores how it stands;
 //! - `suspension` drops the instances of calls that wait;
 //! - `messages` keeps what is said to a call that does not run;
 //! - `mailbox` passes on what is asked of a task that another process serves;
@@ -13,6 +14,8 @@
 
 mod asked;
 mod call;
+#[cfg(test)]
+mod call_tests;
 mod control;
 mod create;
 mod extension;
@@ -28,6 +31,8 @@ mod runner;
 mod sampler;
 mod samples;
 mod serve;
+mod shown;
+mod shown_calls;
 mod stored_tasks;
 #[cfg(test)]
 mod strength_tests;
@@ -41,6 +46,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod tool_calls;
 mod upkeep;
 #[cfg(test)]
 mod watched_store;
@@ -49,6 +55,7 @@ pub(crate) use call::{CallMaker, EndedCall, Finish, MadeCall, NotMade, TaskCall}
 pub(crate) use create::{CreatedTask, NewTask, NotCreated};
 pub(crate) use record::{TaskRecord, TaskState};
 pub use samples::Sample;
+pub(crate) use shown::{ShownTask, ShownTo};
 pub use stored_tasks::{OperatorRequest, StoredTask, StoredTasks};
 pub(crate) use tasks::{TASK_URI, TaskError};
 pub use tasks::{TaskStore, Tasks};

@@ -1,9 +1,11 @@
 //! What a task asks its client: answered one by one, in any order, under keys that are used once.
 
-use super::asked::AskedQuestions;
+use super::asked::{AskedKind, AskedQuestions};
 use super::record::millis;
+use super::shown_calls::ShownCalls;
+use super::tool_calls::ToolCalls;
 use crate::calls::wait_permits::{WaitPermit, WaitPermits};
-use crate::client::pending::{PendingQuestions, PendingRequest};
+use crate::client::pending::{PendingQuestions, PendingRequest, PendingReverseCall};
 use policy::Principal;
 use protocol::questions;
 use rmcp::model::InputResponses;
@@ -14,7 +16,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
-/// Bytes of the questions that are stored at once. They are stored and sent with every change: bounds what a plugin adds to
+/// Bytes of the questions and calls that are stored at once. They are stored and sent with every change: bounds what a plugin adds to
 /// that which asks very long questions.
 const MAX_STORED: usize = 1 << 20;
 
@@ -30,6 +32,8 @@ pub(super) struct TaskQuestions {
     /// Everything that it has asked.
     asked: AskedQuestions,
     batches: Vec<AskedBatch>,
+    /// Its client's tools that it calls.
+    calls: ToolCalls,
 }
 
 /// Questions that the guest asked at once. It gets all answers at once.
@@ -51,17 +55,23 @@ impl TaskQuestions {
         held: HeldResources,
         asked: AskedQuestions,
     ) -> Self {
-        Self { permits, principal, correlation, held, permit: None, limit: 0, asked, batches: Vec::new() }
+        let (batches, calls) = Default::default();
+        Self { permits, principal, correlation, held, permit: None, limit: 0, asked, batches, calls }
     }
 
-    /// How many of its calls wait for answers.
-    pub(super) fn waiting(&self) -> usize {
+    /// Whether it waits for its client.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.batches.is_empty() || !self.calls.is_empty()
+    }
+
+    /// How many of its calls wait for answers to questions.
+    pub(super) fn asking(&self) -> usize {
         self.batches.len()
     }
 
     /// Whether it waits although as much waits already as may.
     pub(super) fn lacks_permit(&self) -> bool {
-        !self.batches.is_empty() && self.permit.is_none()
+        self.is_waiting() && self.permit.is_none()
     }
 
     /// Everything that it has asked so far.
@@ -80,13 +90,22 @@ impl TaskQuestions {
         }
         match request {
             PendingRequest::Questions(questions) => self.ask_questions(questions, now),
-            PendingRequest::ReverseCall(call) => {
-                let why = "the call is a task now, which no request serves any more: the client's tools can be called on \
-                           a channel that it keeps open, and not in results";
-                call.answer(Err(AgentError::NotSupported(why.into())));
-            }
+            PendingRequest::ReverseCall(call) => self.ask_call(call, now),
         }
         self.forget_answered();
+    }
+
+    fn ask_call(&mut self, call: PendingReverseCall, now: u64) {
+        let bytes = call.key.len() + call.fields.to_string().len();
+        if !self.has_room_for(bytes) {
+            let why = format!("what a task asks its client may have {MAX_STORED} bytes together");
+            return call.answer(Err(AgentError::Failed(why)));
+        }
+        self.calls.ask(call, bytes, &mut self.asked, now);
+    }
+
+    fn has_room_for(&self, bytes: usize) -> bool {
+        self.batches.iter().map(|batch| batch.bytes).sum::<usize>() + self.calls.bytes() + bytes <= MAX_STORED
     }
 
     fn ask_questions(&mut self, questions: PendingQuestions, now: u64) {
@@ -103,14 +122,14 @@ impl TaskQuestions {
             Err(why) => return questions.answer(Err(ClientError::Failed(why))),
         };
         let bytes = written.iter().map(|(key, request)| key.len() + request.to_string().len()).sum();
-        if self.batches.iter().map(|batch| batch.bytes).sum::<usize>() + bytes > MAX_STORED {
+        if !self.has_room_for(bytes) {
             let why = format!("the questions of a task may have {MAX_STORED} bytes together");
             return questions.answer(Err(ClientError::Failed(why)));
         }
         let mut earlier = InputResponses::default();
         let mut expires = now.saturating_add(millis(questions.timeout()));
         let mut ask = |(own, request): (String, Value)| {
-            let asked = self.asked.ask(questions.step(), &own, now, expires);
+            let asked = self.asked.ask(AskedKind::Question, questions.step(), &own, now, expires);
             expires = asked.expires;
             if let Some(answer) = asked.answer {
                 earlier.insert(asked.key.clone(), answer);
@@ -125,13 +144,19 @@ impl TaskQuestions {
         }
     }
 
-    /// What is not answered, by key.
+    /// The calls of its client's tools that have no outcome.
+    pub(super) fn outstanding_calls(&self) -> ShownCalls {
+        self.calls.outstanding()
+    }
+
+    /// The questions that are not answered, by key.
     pub(super) fn outstanding(&self) -> Map<String, Value> {
         self.batches.iter().flat_map(|batch| batch.requests.iter().flatten().cloned()).collect()
     }
 
     /// Takes answers. Those under other keys than what is outstanding, or will be again, are ignored.
     pub(super) fn answer(&mut self, mut answers: InputResponses) {
+        self.asked.make_room();
         for batch in &mut self.batches {
             let AskedBatch { questions, requests, replies, .. } = batch;
             for (((_, question), request), reply) in questions.questions().iter().zip(requests).zip(replies) {
@@ -143,7 +168,7 @@ impl TaskQuestions {
                 }
             }
         }
-        answers.iter().for_each(|(key, answer)| self.asked.answer_earlier(key, answer));
+        answers.iter().for_each(|(key, answer)| self.asked.answer_earlier(AskedKind::Question, key, answer));
         let (answered, batches) =
             std::mem::take(&mut self.batches).into_iter().partition(|batch| batch.requests.iter().all(Option::is_none));
         self.batches = batches;
@@ -154,15 +179,24 @@ impl TaskQuestions {
         self.forget_answered();
     }
 
-    /// When the next question has waited for too long, if there is one.
+    /// Takes outcomes of calls of its client's tools, likewise.
+    pub(super) fn answer_calls(&mut self, mut outcomes: Map<String, Value>) {
+        self.asked.make_room();
+        self.calls.answer(&mut outcomes, &mut self.asked);
+        outcomes.iter().for_each(|(key, outcome)| self.asked.answer_earlier(AskedKind::Call, key, outcome));
+        self.forget_answered();
+    }
+
+    /// When the next question or call has waited for too long, if there is one.
     pub(super) fn expires(&self) -> Option<u64> {
-        self.batches.iter().map(|batch| batch.expires).min()
+        self.batches.iter().map(|batch| batch.expires).chain(self.calls.expires()).min()
     }
 
     /// Returns when a guest does not wait for its answers any more.
     pub(super) async fn abandoned(&mut self) {
         poll_fn(|context| {
-            match self.batches.iter_mut().any(|batch| batch.questions.poll_abandoned(context).is_ready()) {
+            let questions = self.batches.iter_mut().any(|batch| batch.questions.poll_abandoned(context).is_ready());
+            match questions || self.calls.has_abandoned(context) {
                 true => Poll::Ready(()),
                 false => Poll::Pending,
             }
@@ -170,7 +204,7 @@ impl TaskQuestions {
         .await;
     }
 
-    /// Gives up the questions that have waited for too long, and those whose guest has.
+    /// Gives up the questions and calls that have waited for too long, and those whose guest has.
     pub(super) fn give_up(&mut self, now: u64) {
         let (over, batches): (Vec<_>, Vec<_>) = std::mem::take(&mut self.batches)
             .into_iter()
@@ -180,6 +214,7 @@ impl TaskQuestions {
             let timeout = millis(questions.timeout());
             questions.answer(Err(ClientError::Timeout(timeout)));
         }
+        self.calls.give_up(now);
         self.forget_answered();
     }
 
@@ -188,11 +223,12 @@ impl TaskQuestions {
         for AskedBatch { questions, .. } in std::mem::take(&mut self.batches) {
             PendingRequest::Questions(questions).refuse_over_limit(self.limit);
         }
+        self.calls.take().for_each(|call| PendingRequest::ReverseCall(call).refuse_over_limit(self.limit));
         self.forget_answered();
     }
 
     fn forget_answered(&mut self) {
-        if self.batches.is_empty() {
+        if !self.is_waiting() {
             self.permit = None;
         }
     }

@@ -2,6 +2,7 @@
 
 use super::control::TaskRequest;
 use super::fuel::TaskFuel;
+use super::shown_calls::ShownCalls;
 use humantime::format_rfc3339_millis;
 use policy::Principal;
 use rmcp::model::{DetailedTask, JsonObject, Task, TaskPayload, TaskStatus};
@@ -34,6 +35,9 @@ pub(crate) struct TaskRecord {
     pub(super) owner: u64,
     #[serde(default)]
     pub(crate) fuel: TaskFuel,
+    /// The calls of its client's tools that it waits for, beside what its state says.
+    #[serde(default, skip_serializing_if = "ShownCalls::is_empty")]
+    pub(super) calls: ShownCalls,
     /// Nobody serves it until then, or until it is asked something.
     #[serde(default)]
     pub(super) suspended: Option<Suspended>,
@@ -119,12 +123,19 @@ impl TaskRecord {
         matches!(&self.state, TaskState::InputRequired { requests } if requests.contains_key(key))
     }
 
+    /// Whether it waits for the outcome of a call under this key.
+    pub(super) fn calls(&self, key: &str) -> bool {
+        self.calls.has(key)
+    }
+
     /// Whether a request makes it go on, which nobody serves at the moment. A message waits with the call, if that does not wait for
     /// one.
     pub(super) fn waits_for(&self, request: &TaskRequest) -> bool {
         match request {
             TaskRequest::Steer(_) => self.suspended.is_some_and(|suspended| suspended.for_message),
-            TaskRequest::Answer(_) | TaskRequest::Cancel | TaskRequest::TopUp(_) => self.suspended_until().is_some(),
+            TaskRequest::Answer(_) | TaskRequest::Outcomes(_) | TaskRequest::Cancel | TaskRequest::TopUp(_) => {
+                self.suspended_until().is_some()
+            }
         }
     }
 
@@ -136,6 +147,7 @@ impl TaskRecord {
         if state.has_ended() {
             self.ttl = now.saturating_sub(self.created).saturating_add(millis(keep));
             (self.suspended, self.fuel.paused) = (None, None);
+            self.calls = ShownCalls::default();
         }
         (self.state, self.message, self.updated) = (state, message, now.max(self.created));
         true
@@ -152,8 +164,9 @@ impl TaskRecord {
     }
 
     /// What is said of how it stands.
-    pub(super) fn shown_message(&self) -> Option<&str> {
-        self.fuel.paused.as_ref().map(|paused| &*paused.why).or(self.message.as_deref())
+    pub(super) fn shown_message(&self) -> Option<String> {
+        let paused = self.fuel.paused.as_ref().map(|paused| paused.why.clone());
+        paused.or_else(|| self.calls.message()).or_else(|| self.message.clone())
     }
 
     /// The name of its state in the protocol.
@@ -178,7 +191,7 @@ impl TaskRecord {
         };
         let mut task = Task::new(id, status, date(self.created), date(self.updated)).with_ttl_ms(self.ttl.max(1));
         task.poll_interval_ms = Some(millis(POLL_INTERVAL));
-        task.status_message = self.shown_message().map(str::to_owned);
+        task.status_message = self.shown_message();
         task
     }
 
@@ -223,6 +236,7 @@ pub(super) mod tests {
             state: TaskState::Working,
             owner: 1,
             fuel: TaskFuel::default(),
+            calls: ShownCalls::default(),
             suspended: None,
             usage: None,
             size: 0,

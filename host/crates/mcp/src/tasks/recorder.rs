@@ -4,6 +4,7 @@ use super::asked::AskedQuestions;
 use super::fuel::TaskFuel;
 use super::keys::Part;
 use super::record::{Suspended, TaskRecord, TaskState};
+use super::shown_calls::ShownCalls;
 use super::table::TaskId;
 use super::tasks::Tasks;
 use platform::durable::{DurableError, Expected, Revision, Strength};
@@ -24,6 +25,7 @@ const RETRY: Duration = Duration::from_secs(1);
 pub(super) struct TaskProgress {
     pub(super) message: Option<String>,
     pub(super) requests: Map<String, Value>,
+    pub(super) calls: ShownCalls,
     pub(super) asked: Arc<AskedQuestions>,
     pub(super) fuel: TaskFuel,
     pub(super) suspended: Option<Suspended>,
@@ -72,11 +74,14 @@ impl Recorder {
             if version != now.version
                 && let Some(key) = Part::Asked.key(&self.id)
             {
+                let asked = now.asked.to_bytes();
+                // What is asked and answered is kept, whether or not there is room by now.
+                let _ = self.tasks.count_part(&self.id, Part::Asked, asked.len());
                 // It takes its turn before the record, and fails if that fails.
-                drop(self.tasks.store.put(&key, now.asked.to_bytes(), Expected::Any, Strength::Process));
+                drop(self.tasks.store.put(&key, asked, Expected::Any, Strength::Process));
             }
             version = now.version;
-            (self.record.fuel, self.record.suspended) = (now.fuel, now.suspended);
+            (self.record.calls, self.record.fuel, self.record.suspended) = (now.calls, now.fuel, now.suspended);
             self.count_fuel(fuel.as_ref());
             match self.save(TaskState::open(now.requests), now.message, Strength::Process).await {
                 Ok(true) => {}

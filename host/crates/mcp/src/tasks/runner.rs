@@ -7,6 +7,7 @@ use super::fate;
 use super::record::{TaskRecord, TaskState};
 use super::recorder::Recorder;
 use super::serve::{Served, serve};
+use super::shown_calls::ShownCalls;
 use super::table::TaskId;
 use super::tasks::Tasks;
 use crate::calls::live::LiveCall;
@@ -104,6 +105,7 @@ impl TaskRunner {
             Err(NotMade::NotYet(why)) => {
                 tracing::warn!(task = &*self.recorder.id, "a task waits: {why}");
                 // What it waits for is shown; if that fails, it is shown later.
+                self.recorder.record.calls = ShownCalls::default();
                 let _ = self.recorder.save(TaskState::Working, Some(why), Strength::Process).await;
                 pauses.wait(&self.control.stop).await;
             }

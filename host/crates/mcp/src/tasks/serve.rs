@@ -202,6 +202,10 @@ impl Serving {
                 self.questions.answer(answers);
                 self.tell();
             }
+            TaskInput::Outcomes(outcomes) => {
+                self.questions.answer_calls(outcomes);
+                self.tell();
+            }
             TaskInput::TopUp(TopUp { request, units }) => {
                 let mut is_new = false;
                 self.tell_if(|now| {
@@ -268,12 +272,14 @@ impl Serving {
 
     /// Has stored what the call waits for.
     fn tell(&self) {
-        let (requests, asked) = (self.questions.outstanding(), self.questions.asked());
-        let paused = self.fuel.paused();
+        let (requests, calls) = (self.questions.outstanding(), self.questions.outstanding_calls());
+        let (asked, paused) = (self.questions.asked(), self.fuel.paused());
         self.tell_if(|now| {
-            let changes = now.requests != requests || *now.asked != *asked || now.fuel.paused.as_ref() != paused;
+            let waits = now.requests != requests || now.calls != calls || now.fuel.paused.as_ref() != paused;
+            let changes = waits || *now.asked != *asked;
             if changes {
-                (now.requests, now.asked, now.fuel.paused) = (requests, Arc::new(asked.clone()), paused.cloned());
+                (now.requests, now.calls, now.asked) = (requests, calls, Arc::new(asked.clone()));
+                now.fuel.paused = paused.cloned();
             }
             changes
         });

@@ -61,7 +61,7 @@ impl StoredTask {
         self.record.status_name()
     }
 
-    pub fn message(&self) -> Option<&str> {
+    pub fn message(&self) -> Option<String> {
         self.record.shown_message()
     }
 

@@ -82,9 +82,9 @@ impl Suspension {
         if questions.lacks_permit() && !self.is_possible(fuel) {
             questions.refuse_over_limit();
         }
-        let (asks, paused) = (questions.waiting(), fuel.paused());
+        let (waits, asks, paused) = (questions.is_waiting(), questions.asking(), fuel.paused());
         let for_message = self.waits_for_message();
-        let only_waits = paused.is_some() || ((asks > 0 || for_message) && !self.view.is_working(asks));
+        let only_waits = paused.is_some() || ((waits || for_message) && !self.view.is_working(asks));
         if !for_message {
             self.permit = None;
         } else if self.permit.is_none() {

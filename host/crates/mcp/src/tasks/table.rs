@@ -103,12 +103,17 @@ impl TaskTable {
         found.map(|(id, _)| id.clone())
     }
 
+    /// Whether there is room for more bytes of a task; none for one that is not in the table.
+    pub(super) fn has_room(&self, id: &str, bytes: u64, limits: &TaskLimits) -> Option<bool> {
+        let own = self.owners.get(&self.tasks.get(id)?.owner).copied().unwrap_or_default();
+        Some(own.bytes + bytes <= limits.size_of_one() && self.all.bytes + bytes <= limits.size.as_u64())
+    }
+
     /// Adds to the bytes of a task, if there is room for them.
     pub(super) fn grow(&mut self, id: &TaskId, bytes: u64, limits: &TaskLimits) -> bool {
-        let Some(task) = self.tasks.get_mut(id) else { return false };
-        let own = self.owners.entry(task.owner.clone()).or_default();
-        let fits = own.bytes + bytes <= limits.size_of_one() && self.all.bytes + bytes <= limits.size.as_u64();
-        if fits {
+        let fits = self.has_room(id, bytes, limits) == Some(true);
+        if fits && let Some(task) = self.tasks.get_mut(id) {
+            let own = self.owners.entry(task.owner.clone()).or_default();
             task.bytes += bytes;
             own.bytes += bytes;
             self.all.bytes += bytes;

@@ -13,6 +13,7 @@ use platform::files::ProcessSlot;
 use platform::sync::Mutex;
 use policy::{Principal, Survive, TaskLimits};
 use rmcp::model::InputResponses;
+use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -84,6 +85,8 @@ pub(crate) enum TaskError {
     Unknown,
     #[error("too much that was asked of this task, or said to its call, waits until the task goes on")]
     TooMuch,
+    #[error("there is no room for it: what your tasks keep takes as much as `server.tasks.size` lets it")]
+    Full,
     #[error("the host cannot read its tasks now: {0}")]
     Store(#[from] DurableError),
 }
@@ -189,6 +192,28 @@ impl Tasks {
             // So that whoever asks next sees what is left to answer, it returns when that is stored.
             false => self.ask(id, TaskRequest::Answer(answers)).await,
         }
+    }
+
+    /// Takes outcomes of calls of its client's tools, likewise.
+    pub(crate) async fn answer_calls(
+        self: &Arc<Self>,
+        principal: &Principal,
+        id: &str,
+        outcomes: Map<String, Value>,
+    ) -> Result<(), TaskError> {
+        let mut outcomes = outcomes;
+        let task = self.get(principal, id).await?;
+        if task.suspended_until().is_some() {
+            outcomes.retain(|key, _| task.calls(key));
+        }
+        if task.has_ended() || outcomes.is_empty() {
+            return Ok(());
+        }
+        let bytes = outcomes.values().map(|outcome| outcome.to_string().len() as u64).sum();
+        if self.table.lock().has_room(id, bytes, &self.limits) == Some(false) {
+            return Err(TaskError::Full);
+        }
+        self.ask(id, TaskRequest::Outcomes(outcomes)).await
     }
 
     /// Cancels a task. One that has ended stays as it is.

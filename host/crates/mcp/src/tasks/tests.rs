@@ -85,6 +85,7 @@ impl Fixture {
             version,
             arguments,
             abilities: Abilities::default(),
+            declaration: None,
             shows_remedies: false,
             idempotency_key: None,
             survive: None,

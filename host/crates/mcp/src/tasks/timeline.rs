@@ -133,7 +133,7 @@ fn rows(records: &[Vec<u8>]) -> Vec<Row> {
     let (mut rows, mut open) = (Vec::new(), HashMap::<String, usize>::new());
     for entry in records.iter().filter_map(|record| Entry::decode(record)) {
         let took = match &entry.phase {
-            Phase::Began => 0,
+            Phase::Began | Phase::BeganOnce => 0,
             Phase::Ended(_) => u64::from(entry.remark.took),
             Phase::Opened | Phase::GaveUp(_) => continue,
         };
@@ -155,7 +155,7 @@ fn rows(records: &[Vec<u8>]) -> Vec<Row> {
             continue;
         }
         match (entry.phase, open.remove(&entry.path.to_string())) {
-            (Phase::Began, _) => {
+            (Phase::Began | Phase::BeganOnce, _) => {
                 let at = add(place, &entry.import, name, begins, None);
                 open.insert(entry.path.to_string(), at);
             }

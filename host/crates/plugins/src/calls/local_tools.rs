@@ -48,7 +48,7 @@ impl ToolCaller for LocalTools {
     }
 
     /// A call that another instance takes up does nothing twice.
-    fn again(&self, _name: &str) -> Again {
+    fn again(&self, _name: &str, _begun: Option<Again>) -> Again {
         Again::Safe
     }
 

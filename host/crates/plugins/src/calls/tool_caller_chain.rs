@@ -49,8 +49,8 @@ impl ToolCaller for ToolCallerChain {
         self.find_caller(name).map(|(_, origin)| origin)
     }
 
-    fn again(&self, name: &str) -> Again {
-        self.find_caller(name).map_or(Again::Safe, |(caller, _)| caller.again(name))
+    fn again(&self, name: &str, begun: Option<Again>) -> Again {
+        self.find_caller(name).map_or(Again::Safe, |(caller, _)| caller.again(name, begun))
     }
 
     fn replayed(&self, name: &str) {

@@ -95,6 +95,7 @@ impl Runner {
             span: None,
             journal: CallJournal::default(),
             step: None,
+            again: None,
         };
         let (parent, lineage, principal) = (call.parent.clone(), call.lineage.clone(), call.context.principal.clone());
         let ReverseOutcome { answer: result, spent, .. } = upstream_tool.caller.call(call).await;

@@ -25,6 +25,15 @@ pub struct Entry {
     pub remark: Remark,
 }
 
+/// What to do with an effect that was begun, when nothing is known of its outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again {
+    /// To do it twice is as good as once.
+    Safe,
+    /// It may have happened: the call ends, and somebody has to look.
+    Unknown,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Phase {
     /// The effect is about to happen.
@@ -35,6 +44,8 @@ pub enum Phase {
     Opened,
     /// The call cannot be replayed; the text completes "because".
     GaveUp(String),
+    /// An effect is about to happen that must not happen twice. Earlier versions wrote [`Self::Began`] for it, too.
+    BeganOnce,
 }
 
 /// Tells apart the arguments of two steps.

@@ -1,6 +1,6 @@
 //! The records of a call and the calls below it.
 
-use super::entry::{ArgumentsDigest, Entry, Phase, StepPath};
+use super::entry::{Again, ArgumentsDigest, Entry, Phase, StepPath};
 use super::forgotten::Forgotten;
 use super::limits::JournalLimits;
 use super::log::{JournalLog, RoomChange};
@@ -27,6 +27,8 @@ pub(super) struct Recorded {
     pub(super) arguments: ArgumentsDigest,
     /// None: it had begun.
     pub(super) outcome: Option<Vec<u8>>,
+    /// Whether it may be made again, if it had only begun.
+    pub(super) again: Again,
 }
 
 /// Shared by the journals of all calls of a tree.
@@ -80,9 +82,10 @@ impl Records {
         let (mut polls, mut is_opened) = (Polls::default(), log.is_none());
         for (at, bytes) in earlier.iter().enumerate() {
             let entry = Entry::decode(bytes).ok_or_else(|| JournalProblem::Unreadable(format!("(record {at})")))?;
-            let outcome = match entry.phase {
-                Phase::Began => None,
-                Phase::Ended(outcome) => Some(outcome),
+            let (outcome, again) = match entry.phase {
+                Phase::Began => (None, Again::Safe),
+                Phase::BeganOnce => (None, Again::Unknown),
+                Phase::Ended(outcome) => (Some(outcome), Again::Safe),
                 Phase::GaveUp(why) => return Err(JournalProblem::GaveUp(why)),
                 Phase::Opened => {
                     is_opened = true;
@@ -91,7 +94,8 @@ impl Records {
             };
             entries += 1;
             bytes_of_all += bytes.len() as u64;
-            let recorded = Recorded { import: entry.import.into_owned(), arguments: entry.arguments, outcome };
+            let (import, arguments) = (entry.import.into_owned(), entry.arguments);
+            let recorded = Recorded { import, arguments, outcome, again };
             polls.add_earlier(&entry.path);
             steps.insert(entry.path, recorded);
         }

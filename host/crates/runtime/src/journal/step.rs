@@ -1,6 +1,6 @@
 //! One step of a call.
 
-use super::entry::{ArgumentsDigest, Phase, StepPath, decode, encode};
+use super::entry::{Again, ArgumentsDigest, Phase, StepPath, decode, encode};
 use super::inquiry::OutcomeInquiry;
 use super::problem::JournalProblem;
 use super::records::{EffectUnderWay, Recorded, Records};
@@ -11,15 +11,6 @@ use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-
-/// What to do with an effect that was begun, when nothing is known of its outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Again {
-    /// To do it twice is as good as once.
-    Safe,
-    /// It may have happened: the call ends, and somebody has to look.
-    Unknown,
-}
 
 /// A step that the guest has come to. Without a journal it does nothing.
 pub struct Step(Option<JournaledStep>);
@@ -98,7 +89,8 @@ impl Step {
             let nothing = encode(nothing);
             if step.is_missing() {
                 let (import, outcome) = (step.import.to_owned(), Some(nothing.clone()));
-                step.earlier = Some(Recorded { import, arguments: step.arguments, outcome });
+                let (arguments, again) = (step.arguments, Again::Safe);
+                step.earlier = Some(Recorded { import, arguments, outcome, again });
             }
             step.poll = Some(Poll { nothing });
         }
@@ -140,7 +132,13 @@ impl Step {
 
     /// Whether an earlier run has begun this step, and nothing is known of its outcome.
     pub(crate) fn has_only_begun(&self) -> bool {
-        self.0.as_ref().is_some_and(|step| step.earlier.as_ref().is_some_and(|earlier| earlier.outcome.is_none()))
+        self.begun().is_some()
+    }
+
+    /// How an earlier run has begun this step, if nothing is known of its outcome.
+    pub(crate) fn begun(&self) -> Option<Again> {
+        let earlier = self.0.as_ref()?.earlier.as_ref()?;
+        earlier.outcome.is_none().then_some(earlier.again)
     }
 
     /// Whether an earlier run may have made this effect, which is not to be made again like this.
@@ -225,7 +223,11 @@ impl Step {
         if again == Again::Unknown {
             step.under_way = Some(step.records.begin_unrepeatable());
         }
-        let stored = if may_have_happened { None } else { step.add(Phase::Began) };
+        let phase = match again {
+            Again::Safe => Phase::Began,
+            Again::Unknown => Phase::BeganOnce,
+        };
+        let stored = if may_have_happened { None } else { step.add(phase) };
         StartedEffect { may_have_happened, stored }
     }
 
@@ -356,7 +358,7 @@ impl JournaledStep {
 
     fn add(&self, phase: Phase) -> Option<Answer<()>> {
         let remark = match &phase {
-            Phase::Began => Remark::named(self.name.as_deref()),
+            Phase::Began | Phase::BeganOnce => Remark::named(self.name.as_deref()),
             _ => Remark::took(self.records.now().saturating_duration_since(self.begun)),
         };
         self.records.add(self.path.clone(), self.import, self.arguments, phase, remark)

@@ -85,9 +85,13 @@ async fn an_effect_without_an_outcome_is_repeated_only_where_that_is_safe() {
             assert!(step.recorded::<u32>().await.is_none() && !step.before_effect(again).await);
             // The process ends here: whether it has paid nobody knows.
         }
-        assert!(matches!(Entry::decode(&call.records().await[1]).unwrap().phase, Phase::Began));
+        let began = if repeated { Phase::Began } else { Phase::BeganOnce };
+        assert_eq!(Entry::decode(&call.records().await[1]).unwrap().phase, began);
         let journal = call.run(2).await;
         let cancel = CancellationToken::new();
+        journal.end_with(&cancel);
+        assert_eq!(journal.begin("shop.pay", &7u32).begun(), Some(again));
+        let journal = call.run(2).await;
         journal.end_with(&cancel);
         let outcome = pay(&journal, 7, again, &paid).now_or_never();
         assert_eq!((outcome, paid.get()), if repeated { (Some(14), 1) } else { (None, 0) }, "{again:?}");

@@ -152,6 +152,7 @@ impl AgentTools {
             reconciler: self.scope.reconciler.clone(),
             journal: self.journal.of_nested(&step),
             step: self.journal.is_on().then(|| ReverseCallStep { step, output: caller.output.clone() }),
+            again: None,
             audit: self.scope.authority.audit().clone(),
             span,
         })

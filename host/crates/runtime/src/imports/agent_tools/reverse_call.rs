@@ -114,6 +114,8 @@ pub struct ReverseCall {
     pub journal: CallJournal,
     /// Of a caller with a journal.
     pub step: Option<ReverseCallStep>,
+    /// What that journal says of it: whether it may be made again.
+    pub again: Option<Again>,
 }
 
 /// Where a caller's journal records the call.
@@ -140,8 +142,8 @@ pub trait ToolCaller: Send + Sync {
     fn find(&self, name: &str) -> Result<Origin, AgentError>;
     /// Calls one tool.
     async fn call(&self, call: ReverseCall) -> ReverseOutcome;
-    /// Whether a call whose outcome is unknown may be made again.
-    fn again(&self, _name: &str) -> Again {
+    /// Whether a call whose outcome is unknown may be made again. `begun` is how an earlier run has begun it.
+    fn again(&self, _name: &str, _begun: Option<Again>) -> Again {
         Again::Unknown
     }
     /// An earlier run has made this call.
@@ -201,7 +203,9 @@ impl ReverseCall {
                 outcome
             }
             (_, Some(ReverseCallStep { mut step, output })) => {
-                let outcome = match self.reconciled(&mut step, agent.again(&self.name)).await {
+                let again = agent.again(&self.name, step.begun());
+                self.again = Some(again);
+                let outcome = match self.reconciled(&mut step, again).await {
                     Some(outcome) => outcome,
                     None => agent.call(self).await,
                 };

@@ -1,0 +1,33 @@
+//! Calls of client tools that a task waits for: shown with the task to clients that declare the extension, which bring the
+//! outcomes with `tasks/update`.
+
+use super::params::declaration;
+use protocol::names::CLIENT_TOOLS;
+use rmcp::ErrorData;
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::{Map, Value, json};
+
+/// Whether a request of 2026-07-28 declares that its client can be shown such calls.
+pub(crate) fn declares_calls(context: &RequestContext<RoleServer>) -> Result<bool, ErrorData> {
+    Ok(declaration(context, None, true)?.is_some_and(|declaration| declaration.lanes.retry))
+}
+
+/// What a task says of the calls that it waits for, in its `_meta`.
+pub(crate) fn to_meta(calls: Map<String, Value>) -> (String, Value) {
+    (CLIENT_TOOLS.to_owned(), json!({ "toolCalls": calls }))
+}
+
+/// The outcomes that a request brings, by the keys of the calls. Those of a request without the extension are ignored.
+pub(crate) fn outcomes(context: &RequestContext<RoleServer>) -> Result<Map<String, Value>, ErrorData> {
+    if !declares_calls(context)? {
+        return Ok(Map::new());
+    }
+    match context.meta.get(CLIENT_TOOLS).and_then(|fields| fields.get("results")) {
+        None => Ok(Map::new()),
+        Some(Value::Object(outcomes)) => Ok(outcomes.clone()),
+        Some(_) => {
+            let why = format!("_meta[\"{CLIENT_TOOLS}\"] has `results` that are not an object");
+            Err(ErrorData::invalid_params(why, None))
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Calls of tools of its client that a task waits for: each is answered by itself, in any order.
+
+use super::asked::{AskedKind, AskedQuestions};
+use super::record::millis;
+use super::shown_calls::ShownCalls;
+use crate::client::pending::PendingReverseCall;
+use runtime::imports::AgentError;
+use serde_json::{Map, Value};
+use std::task::Context;
+
+/// Those that the call waits for in this process.
+#[derive(Default)]
+pub(super) struct ToolCalls(Vec<WaitingCall>);
+
+struct WaitingCall {
+    /// In this task.
+    key: String,
+    call: PendingReverseCall,
+    bytes: usize,
+    /// When it is given up, in milliseconds since 1970.
+    expires: u64,
+}
+
+impl ToolCalls {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.0.iter().map(|waiting| waiting.bytes).sum()
+    }
+
+    /// A call waits from now on, unless an earlier run has got its outcome.
+    pub(super) fn ask(&mut self, call: PendingReverseCall, bytes: usize, asked: &mut AskedQuestions, now: u64) {
+        let expires = now.saturating_add(millis(call.waits));
+        let asked = asked.ask(AskedKind::Call, call.step.as_deref(), &call.key, now, expires);
+        match asked.answer {
+            Some(outcome) => call.answer(Ok(outcome)),
+            None => self.0.push(WaitingCall { key: asked.key, call, bytes, expires: asked.expires }),
+        }
+    }
+
+    pub(super) fn outstanding(&self) -> ShownCalls {
+        let shown = |waiting: &WaitingCall| {
+            let WaitingCall { key, call, expires, .. } = waiting;
+            (key.clone(), call.fields.clone(), *expires)
+        };
+        ShownCalls::new(self.0.iter().map(shown))
+    }
+
+    /// Takes the outcomes of those that wait out of `outcomes`.
+    pub(super) fn answer(&mut self, outcomes: &mut Map<String, Value>, asked: &mut AskedQuestions) {
+        for waiting in std::mem::take(&mut self.0) {
+            match outcomes.remove(&waiting.key) {
+                Some(outcome) => {
+                    asked.answered(&waiting.key, &outcome);
+                    waiting.call.answer(Ok(outcome));
+                }
+                None => self.0.push(waiting),
+            }
+        }
+    }
+
+    /// When the next one has waited for too long, if there is one.
+    pub(super) fn expires(&self) -> Option<u64> {
+        self.0.iter().map(|waiting| waiting.expires).min()
+    }
+
+    /// Gives up those that have waited for too long, and those whose guest has.
+    pub(super) fn give_up(&mut self, now: u64) {
+        for waiting in std::mem::take(&mut self.0) {
+            if waiting.expires <= now {
+                let timeout = millis(waiting.call.waits);
+                waiting.call.answer(Err(AgentError::Timeout(timeout)));
+            } else if !waiting.call.answer.is_closed() {
+                self.0.push(waiting);
+            }
+        }
+    }
+
+    /// Whether the guest does not wait for one of them any more.
+    pub(super) fn has_abandoned(&mut self, context: &mut Context<'_>) -> bool {
+        self.0.iter_mut().any(|waiting| waiting.call.answer.poll_closed(context).is_ready())
+    }
+
+    pub(super) fn take(&mut self) -> impl Iterator<Item = PendingReverseCall> {
+        std::mem::take(&mut self.0).into_iter().map(|waiting| waiting.call)
+    }
+}
