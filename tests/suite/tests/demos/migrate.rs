@@ -4,6 +4,7 @@
 use super::{all, assert_progress, client, filled, progress, through};
 use crate::tasks::{TASKS, abilities, wait_for, wait_for_status};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use suite::home::fingerprint;
@@ -78,7 +79,7 @@ fn assert_empty(home: &Home) {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// A few units may differ: hash maps have a random seed, and look in more or fewer places.
+/// A few units may differ: in another process, hash maps have another seed, and look in more or fewer places.
 fn assert_same_fuel(one: &Value, other: &Value) {
     let ratio = one.as_f64().unwrap() / other.as_f64().unwrap();
     assert!((ratio - 1.0).abs() < 1e-3, "{one} {other}");
@@ -241,4 +242,16 @@ fn a_task_whose_host_is_killed_ends_with_the_same_result() {
     // What was done before the end of a host is charged once.
     assert_same_fuel(&plain.1, &killed.1);
     assert!(plain.2 == killed.2 && plain.2.len() == 10);
+}
+
+/// Also where hash maps have many keys, and nothing is written.
+#[test]
+fn the_same_call_costs_the_same() {
+    let home = Home::new();
+    fs::create_dir(home.path().join("code")).unwrap();
+    let packages: serde_json::Map<_, _> = (0..60).map(|at| (format!("package-{at}"), json!("1"))).collect();
+    home.write("code/package.json", json!({"dependencies": packages}).to_string());
+    let mut client = client(home, &config("migrate"), Era::Modern, json!({}));
+    let costs: BTreeSet<_> = (0..20).map(|_| client.call(TOOL, json!({})).usage()["fuel"].as_u64().unwrap()).collect();
+    assert_eq!(costs.len(), 1, "{costs:?}");
 }

@@ -330,10 +330,9 @@ fn somebody_elses_calls_are_neither_seen_nor_answered() {
     });
     let asked = asked.unwrap();
     let outcomes = outcomes(&asked);
-    for (method, params) in [
-        ("tasks/get", &of as &dyn Fn(&str) -> Value),
-        ("tasks/update", &|id: &str| brought(id, outcomes.clone())),
-    ] {
+    for (method, params) in
+        [("tasks/get", &of as &dyn Fn(&str) -> Value), ("tasks/update", &|id: &str| brought(id, outcomes.clone()))]
+    {
         let (foreign, unknown) = (send(&bob, method, params(&hers)), send(&bob, method, params("nobody")));
         assert_eq!(foreign, unknown, "{method}");
         assert_eq!(unknown["error"]["code"], -32602, "{method}");
