@@ -156,7 +156,7 @@ impl FollowedTask<'_, '_> {
             return Ok(Look::Ended(Err(self.exchange.malformed("a result of another kind than a task's"))));
         };
         let meta = meta.map(|meta| meta.0).unwrap_or_default();
-        let calls = match TaskCalls::read(&meta) {
+        let calls = match TaskCalls::read(&meta).and_then(|calls| self.calls.check(&calls).map(|()| calls)) {
             Ok(calls) => calls,
             Err(what) => return Ok(Look::Ended(Err(self.exchange.malformed(what)))),
         };

@@ -13,6 +13,9 @@ use std::task::Poll;
 
 /// Length of a call's key, in bytes. Keys are kept as long as the task is followed, and stored.
 const MAX_KEY: usize = 128;
+/// Calls for one task. Their keys are kept as long as the task is followed: bounds what a server lets this client keep that lists new
+/// calls for ever.
+const MAX_CALLS: usize = 4_096;
 /// Bytes of outcomes that are kept, to be sent again to a server that has lost them.
 const MAX_KEPT: usize = 1 << 20;
 
@@ -47,6 +50,15 @@ impl<'e> TaskCalls<'e> {
             return Err("too many reverse calls at once, or too long keys".into());
         }
         Ok(calls)
+    }
+
+    /// Whether these calls may be made, too. The error says why not.
+    pub(super) fn check(&self, calls: &BTreeMap<String, ReverseCallParams>) -> Result<(), String> {
+        let is_new = |key: &&String| !self.outcomes.contains_key(*key) && !self.running.contains_key(*key);
+        match self.outcomes.len() + self.running.len() + calls.keys().filter(is_new).count() <= MAX_CALLS {
+            true => Ok(()),
+            false => Err(format!("more than {MAX_CALLS} reverse calls for one task")),
+        }
     }
 
     /// Takes note of what is called now. What is not listed any more runs on, since the server may list it again.
@@ -149,6 +161,19 @@ mod tests {
         {
             assert!(read(wrong.clone()).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_server_that_lists_new_calls_for_ever_is_not_followed() {
+        let earlier: Vec<String> = (0..MAX_CALLS - 1).map(|at| at.to_string()).collect();
+        let calls = TaskCalls::new(&earlier);
+        let listed = |keys: &[&str]| {
+            let listed: Map<_, _> = keys.iter().map(|key| ((*key).to_owned(), json!({}))).collect();
+            let meta = json!({ CLIENT_TOOLS: { "toolCalls": listed } });
+            calls.check(&TaskCalls::read(meta.as_object().unwrap()).unwrap())
+        };
+        assert!(listed(&["1", "2", "new"]).is_ok(), "those that it knows are no new ones");
+        assert!(listed(&["new", "newer"]).unwrap_err().contains("4096"));
     }
 
     #[test]
