@@ -157,19 +157,6 @@ impl Lab {
         Ok(command)
     }
 
-    /// Removes what a server has stored.
-    pub(crate) fn forget_state(&self, contender: Contender, set: Set, transport: Transport) -> Result<()> {
-        match fs::remove_dir_all(self.state(contender, set, transport)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(error.into()),
-            _ => Ok(()),
-        }
-    }
-
-    /// One folder per server: only one at a time may use it.
-    fn state(&self, contender: Contender, set: Set, transport: Transport) -> PathBuf {
-        self.folder.path().join(format!("state-{contender:?}-{set:?}-{transport:?}"))
-    }
-
     fn command_with_cache(
         &self,
         contender: Contender,
@@ -195,7 +182,9 @@ impl Lab {
             fs::create_dir_all(cache)?;
             let mut command = Command::new(&self.portcullis);
             command.arg("serve").arg("--config").arg(config).env("PORTCULLIS_CACHE", cache);
-            command.env("PORTCULLIS_STATE", self.state(contender, set, transport));
+            // One folder per server here as well: only one server at a time may use it.
+            let state = format!("state-{contender:?}-{set:?}-{transport:?}");
+            command.env("PORTCULLIS_STATE", self.folder.path().join(state));
             command
         };
         if transport == Transport::Http {

@@ -15,8 +15,8 @@ pub(crate) enum Set {
     Bench,
     /// The same plugin with permission to ask its client, in a server where this many calls may wait for answers.
     Asking(usize),
-    /// The same plugin, in a server where calls become tasks at once, of which so many may be open.
-    Tasks(usize),
+    /// The same plugin, in a server where calls become tasks at once.
+    Tasks,
     /// This many copies of `hello`, each with a different digest.
     Copies(usize),
     /// The planner, which calls a calendar back.
@@ -100,7 +100,7 @@ pub(crate) fn configuration(contender: Contender, set: Set, built: &Path, copies
     let mut plugins = Table::new();
     let mut file = Table::new();
     match set {
-        Set::Bench | Set::Asking(_) | Set::Tasks(_) | Set::Guest(_) => {
+        Set::Bench | Set::Asking(_) | Set::Tasks | Set::Guest(_) => {
             let language = if let Set::Guest(language) = set { language } else { Language::Rust };
             let mut entry = entry(language.component(built));
             entry.insert("limits".into(), Value::Table(generous_limits(contender)));
@@ -113,12 +113,8 @@ pub(crate) fn configuration(contender: Contender, set: Set, built: &Path, copies
                 parked["calls"] = calls.into();
                 parked["per-principal"] = calls.into();
             }
-            if let Set::Tasks(open) = set {
-                let open = Value::from(i64::try_from(open).unwrap_or(i64::MAX));
-                let mut server = toml! { tasks = { inline = "1ms", kept = 0, per-principal = 0 } };
-                server["tasks"]["kept"] = open.clone();
-                server["tasks"]["per-principal"] = open;
-                file.insert("server".into(), server.into());
+            if set == Set::Tasks {
+                file.insert("server".into(), toml! { tasks = { inline = "1ms" } }.into());
             }
             plugins.insert("bench".into(), Value::Table(entry));
         }

@@ -19,9 +19,6 @@ pub(crate) struct Count {
 pub(crate) struct Chunks {
     pub(crate) n: u64,
     pub(crate) bytes: usize,
-    /// Milliseconds to wait after the last one.
-    #[serde(default)]
-    pub(crate) wait: u64,
 }
 
 pub(crate) fn parse<T: DeserializeOwned>(arguments: &str) -> Result<T, ToolError> {

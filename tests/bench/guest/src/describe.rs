@@ -1,4 +1,4 @@
-//! The tools with their schemas. The native server offers the same ones, but for `ask`, and does not wait.
+//! The tools with their schemas. The native server offers the same ones, but for `ask`.
 
 use crate::portcullis::plugin::types::{Execution, Tool, ToolAnnotations};
 
@@ -14,8 +14,8 @@ pub(crate) fn tools() -> Vec<Tool> {
         tool("sum", "Takes n steps through a table of 1 MiB.", r#""n":{"type":"integer","minimum":0}"#, r#""n""#),
         tool(
             "chunks",
-            "Emits n chunks of the given size, and may wait some milliseconds.",
-            r#""n":{"type":"integer","minimum":0},"bytes":{"type":"integer","minimum":0,"maximum":65536},"wait":{"type":"integer","minimum":0}"#,
+            "Emits n chunks of the given size.",
+            r#""n":{"type":"integer","minimum":0},"bytes":{"type":"integer","minimum":0,"maximum":65536}"#,
             r#""n","bytes""#,
         ),
         tool("ask", "Asks the user about n.", r#""n":{"type":"integer","minimum":0}"#, r#""n""#),

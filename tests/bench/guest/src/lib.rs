@@ -11,7 +11,6 @@ use arguments::{Chunks, Count, Echo, parse};
 use exports::portcullis::plugin::tools::Guest;
 use portcullis::plugin::types::{CallContext, Content, ContentData, Tool, ToolError, ToolResult};
 use portcullis::plugin::{client, output};
-use std::time::Duration;
 
 struct Bench;
 
@@ -39,8 +38,8 @@ impl Guest for Bench {
     }
 }
 
-/// Emits `n` chunks of `bytes` bytes each, waits, and says how many went out.
-fn chunks(Chunks { n, bytes, wait }: Chunks) -> Result<String, ToolError> {
+/// Emits `n` chunks of `bytes` bytes each and says how many went out.
+fn chunks(Chunks { n, bytes }: Chunks) -> Result<String, ToolError> {
     let chunk = [content("x".repeat(bytes))];
     for number in 0..n {
         match output::emit(&chunk) {
@@ -54,9 +53,6 @@ fn chunks(Chunks { n, bytes, wait }: Chunks) -> Result<String, ToolError> {
             }
             Err(output::OutputError::Invalid(why)) => return Err(ToolError::Failed(why)),
         }
-    }
-    if wait > 0 {
-        std::thread::sleep(Duration::from_millis(wait));
     }
     Ok(n.to_string())
 }
