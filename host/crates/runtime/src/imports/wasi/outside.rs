@@ -1,8 +1,8 @@
 //! What WASI tells a guest without being asked anything: the time, random numbers, and what is ready. A journaled call learns
 //! the same of them when it is replayed.
 //!
-//! Only what is told is recorded. A clock that a pollable waits for goes on, so that a replayed call sleeps only for what is
-//! left.
+//! Only what is told is recorded, and not since when a pollable waits: a call that was sleeping when its process ended sleeps
+//! for the whole time again.
 
 use super::files::WasiHost;
 use wasmtime::StoreContextMut;
