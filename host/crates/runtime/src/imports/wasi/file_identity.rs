@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use wasmtime_wasi::p2::bindings::filesystem::types::{Descriptor, ErrorCode};
 
-/// A number that is free is used again for the next file, so that the time at which it was made belongs to it, where the file
-/// system knows that.
+/// Numbers of removed files are used again. So the time at which a file was made is a part of it, where the file system knows that.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileIdentity {
     pub(super) is_directory: bool,
