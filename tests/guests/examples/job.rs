@@ -7,7 +7,7 @@ use guests::{
     CallContext, Execution, Guest, Outcome, Tool, ToolError, checkpoint, failed, meter, output, progress, steering,
     text,
 };
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 guests::manifest!(
     r#"{"name":"job","version":"0.1.0","description":"","requests":{"client":{"form":true,"roots":true}}}"#
@@ -49,6 +49,8 @@ impl Guest for Job {
                 ("fuel-left", _) => said.push(format!("{:?}", meter::fuel_left())),
                 ("listen", _) => return Ok(format!("heard: {}", listen(false)?.join(", ")).into()),
                 ("listen-and-save", _) => return Ok(format!("heard: {}", listen(true)?.join(", ")).into()),
+                ("sleep", millis) => return Ok(slept(|| std::thread::sleep(Duration::from_millis(number(millis)))).into()),
+                ("receive", millis) => return Ok(slept(|| drop(steering::receive(Some(number(millis))))).into()),
                 ("spin", _) => loop {
                     std::hint::spin_loop();
                 },
@@ -63,6 +65,18 @@ impl Guest for Job {
 }
 
 guests::bindings::export!(Job with_types_in guests::bindings);
+
+fn number(text: &str) -> u64 {
+    text.parse().unwrap_or_default()
+}
+
+/// Says before that it waits, and then the milliseconds that this took by its own clock.
+fn slept(wait: impl FnOnce()) -> String {
+    progress::report(1.0, None, Some("asleep"));
+    let began = Instant::now();
+    wait();
+    began.elapsed().as_millis().to_string()
+}
 
 /// Some units of fuel for each of the rounds.
 fn compute(rounds: &str) -> String {

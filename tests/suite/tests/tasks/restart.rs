@@ -1,7 +1,7 @@
-//! A host with many open tasks: what they cost while they wait, and how soon it serves again after it was killed.
-//! `PORTCULLIS_OPEN_TASKS` sets how many.
+//! A host with open tasks: what many of them cost while they wait, how soon it serves again after it was killed, and that time
+//! goes on for them meanwhile. `PORTCULLIS_OPEN_TASKS` sets how many.
 
-use super::{abilities, answers, get, job, start, wait_for_status};
+use super::{abilities, answers, get, job, start, wait_for, wait_for_status};
 use serde_json::{Value, from_str, json};
 use std::time::{Duration, Instant};
 use suite::{Client, Era, Server, portcullis};
@@ -62,6 +62,28 @@ fn a_host_with_many_open_tasks_serves_again_at_once() {
     let all = began.elapsed();
     println!("serving again after {serving:?}, and the last 20 of them had gone on after {all:?}");
     assert!(serving < MOST, "{serving:?}");
+}
+
+#[test]
+fn what_a_task_has_slept_it_does_not_sleep_again() {
+    const SLEEP: u64 = 8_000;
+    let mut client = Client::able(Server::start(&super::config("")), Era::Modern, false, abilities());
+    let began = Instant::now();
+    let tasks = ["sleep", "receive"].map(|wait| start(&mut client, &format!("{wait} {SLEEP}")).task);
+    for task in &tasks {
+        wait_for(&mut client, task, |task| task["statusMessage"] == "asleep");
+    }
+    std::thread::sleep(Duration::from_secs(3));
+    client.server.kill();
+    let killed = Instant::now();
+    client.server.restart_stdio();
+    for task in &tasks {
+        let ended = wait_for_status(&mut client, task, "completed");
+        let (since_kill, in_all) = (killed.elapsed(), began.elapsed().as_millis());
+        assert!(since_kill < Duration::from_millis(SLEEP), "{since_kill:?} after its host was killed");
+        let slept: u128 = ended["result"]["content"][0]["text"].as_str().unwrap().parse().unwrap();
+        assert!((u128::from(SLEEP)..=in_all).contains(&slept), "by its own clock {slept} of {in_all}");
+    }
 }
 
 fn timed(work: impl FnOnce()) -> Duration {

@@ -1,7 +1,7 @@
 //! The data of a guest's Store.
 
 use crate::engine::{Allowance, InstancePermit, Supervised, Supervision};
-use crate::imports::wasi::{self, Files, RefusedPath, WasiHost};
+use crate::imports::wasi::{self, CallClock, Files, RefusedPath, WasiHost};
 use crate::imports::{CallImports, GuestLog, HttpHooks, HttpHost, ImportSpan};
 use crate::journal::Step;
 use platform::clock::Clock;
@@ -29,6 +29,7 @@ pub(super) struct Guest {
     imports: Option<Box<CallImports>>,
     pub(super) log: GuestLog,
     pub(super) clock: Arc<dyn Clock>,
+    call_clock: CallClock,
     wasi: WasiCtx,
     http: WasiHttpCtx,
     http_hooks: HttpHooks,
@@ -39,7 +40,8 @@ impl Guest {
     /// For an instance whose call has not begun.
     pub(super) fn new(authority: &Authority, allowance: Allowance) -> Self {
         let log = GuestLog::new(authority.plugin().clone(), &allowance.limits);
-        let wasi = wasi::new_context(authority, &log);
+        let call_clock = CallClock::default();
+        let wasi = wasi::new_context(authority, &log, &call_clock);
         let mut table = ResourceTable::new();
         // WASI keeps up to two resources of its own behind a handle, so `limits.handles` is always reached first.
         let handles = usize::try_from(allowance.limits.handles).unwrap_or(usize::MAX);
@@ -55,6 +57,7 @@ impl Guest {
             imports: None,
             log,
             clock,
+            call_clock,
             wasi,
             http,
             http_hooks: HttpHooks::default(),
@@ -145,6 +148,10 @@ impl WasiHost for Guest {
 
     fn start_span(&mut self, name: &'static str) -> wasmtime::Result<ImportSpan> {
         Ok(self.imports()?.start_span(name, 0))
+    }
+
+    fn clock(&self) -> &CallClock {
+        &self.call_clock
     }
 
     fn begin_step(&mut self, import: &'static str, arguments: &impl Serialize) -> Step {

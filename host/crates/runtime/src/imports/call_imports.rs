@@ -21,7 +21,7 @@ use super::steering::{Received, Steering, SteeringMessage};
 use super::types::Content;
 use super::wasi::{DiskQuota, Files, RefusedPath};
 use crate::engine::{PausableDeadline, TreeFuel};
-use crate::journal::{CallJournal, Checkpoint};
+use crate::journal::{CallJournal, Checkpoint, is_long};
 use policy::{Budget, BudgetUsage, Denial, TreeBudget};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -146,6 +146,10 @@ impl CallImports {
     pub async fn receive_steering(&self, timeout: Option<Duration>) -> Received {
         let Some(steering) = &self.link.steering else { return Received::Ended };
         let millis = timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
+        let timeout = match timeout.filter(|timeout| is_long(*timeout)) {
+            Some(long) => Some(self.journal.begin("steering.wait", &millis).left_of(long)),
+            None => timeout,
+        };
         let step = self.journal.begin("steering.receive", &millis).or_nothing(&Received::TimedOut);
         let is_replayed = step.is_recorded();
         if !is_replayed {

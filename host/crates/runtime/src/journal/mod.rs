@@ -11,6 +11,7 @@
 //!   If only the first record is there, the effect is made again where that is safe; otherwise somebody is
 //!   asked who may know ([`OutcomeInquiry`]); else the call ends in that state ([`JournalProblem::Unknown`]).
 //! - An answer that says **nothing**, such as "no message yet", is not recorded as long as nothing depends on it (`polls`).
+//! - A long **wait** is recorded when it begins: a later run waits for what is left of it (`time`).
 //! - Records of a durable call are stored before anything that depends on them leaves the call. Other calls keep them in
 //!   memory, for the case that they are parked or become tasks.
 //! - A record may have a **remark** for people who look at the call: how long the step took, and the tool or host that it is about.
@@ -37,6 +38,7 @@ mod remark;
 mod step;
 #[cfg(test)]
 mod tests;
+mod time;
 
 pub use call_journal::CallJournal;
 pub use checkpoint::Checkpoint;
@@ -49,3 +51,4 @@ pub use problem::JournalProblem;
 pub use remark::Remark;
 pub(crate) use step::StartedEffect;
 pub use step::Step;
+pub(crate) use time::is_long;

@@ -29,6 +29,8 @@ pub(super) struct Recorded {
     pub(super) outcome: Option<Vec<u8>>,
     /// Whether it may be made again, if it had only begun.
     pub(super) again: Again,
+    /// When, in milliseconds since 1970; zero if that is not known.
+    pub(super) at: u64,
 }
 
 /// Shared by the journals of all calls of a tree.
@@ -95,7 +97,7 @@ impl Records {
             entries += 1;
             bytes_of_all += bytes.len() as u64;
             let (import, arguments) = (entry.import.into_owned(), entry.arguments);
-            let recorded = Recorded { import, arguments, outcome, again };
+            let recorded = Recorded { import, arguments, outcome, again, at: entry.at };
             polls.add_earlier(&entry.path);
             steps.insert(entry.path, recorded);
         }
@@ -143,6 +145,10 @@ impl Records {
 
     pub(super) fn now(&self) -> Instant {
         self.clock.now()
+    }
+
+    pub(super) fn unix_millis(&self) -> u64 {
+        u64::try_from(self.clock.unix().as_millis()).unwrap_or(u64::MAX)
     }
 
     /// Takes what an earlier run has recorded of a step.
@@ -206,7 +212,7 @@ impl Records {
         phase: Phase,
         remark: Remark,
     ) -> Entry {
-        let at = u64::try_from(self.clock.unix().as_millis()).unwrap_or(u64::MAX);
+        let at = self.unix_millis();
         Entry { path, import: import.into(), arguments, at, phase, remark }
     }
 

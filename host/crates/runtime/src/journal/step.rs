@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// A step that the guest has come to. Without a journal it does nothing.
-pub struct Step(Option<JournaledStep>);
+pub struct Step(pub(super) Option<JournaledStep>);
 
 /// An effect that has begun, of which the record may still be on its way to the store.
 pub(crate) struct StartedEffect {
@@ -21,14 +21,14 @@ pub(crate) struct StartedEffect {
     stored: Option<Answer<()>>,
 }
 
-struct JournaledStep {
-    records: Arc<Records>,
+pub(super) struct JournaledStep {
+    pub(super) records: Arc<Records>,
     /// Whether the guest has not got yet to where an earlier run was.
     replaying: Arc<AtomicBool>,
     path: StepPath,
     import: &'static str,
     arguments: ArgumentsDigest,
-    earlier: Option<Recorded>,
+    pub(super) earlier: Option<Recorded>,
     inquiry: Option<Arc<dyn OutcomeInquiry>>,
     poll: Option<Poll>,
     /// From its beginning until its outcome has been recorded.
@@ -90,7 +90,7 @@ impl Step {
             if step.is_missing() {
                 let (import, outcome) = (step.import.to_owned(), Some(nothing.clone()));
                 let (arguments, again) = (step.arguments, Again::Safe);
-                step.earlier = Some(Recorded { import, arguments, outcome, again });
+                step.earlier = Some(Recorded { import, arguments, outcome, again, at: 0 });
             }
             step.poll = Some(Poll { nothing });
         }

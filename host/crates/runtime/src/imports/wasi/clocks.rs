@@ -4,7 +4,10 @@
 //! host just did on the same processor (a warm cache, a predicted branch). A guest has no threads to build a finer
 //! clock from.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use wasmtime_wasi::clocks::MonotonicClock;
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock};
 
 const RESOLUTION: Duration = Duration::from_millis(1);
@@ -35,6 +38,31 @@ impl<C: HostWallClock> HostWallClock for CoarseClock<C> {
     }
 }
 
+/// The monotonic clock of a call: it begins at zero, and goes on when another process goes on with the call. Clones share it.
+#[derive(Clone, Default)]
+pub struct CallClock(Arc<(MonotonicClock, AtomicU64)>);
+
+impl CallClock {
+    /// An earlier run was told this time, so long ago.
+    pub(super) fn goes_on(&self, told: u64, ago: Duration) {
+        let (clock, ahead) = &*self.0;
+        let now = told.saturating_add(u64::try_from(ago.as_nanos()).unwrap_or(u64::MAX));
+        // It never goes back.
+        ahead.fetch_max(now.saturating_sub(clock.now()), Ordering::Relaxed);
+    }
+}
+
+impl HostMonotonicClock for CallClock {
+    fn resolution(&self) -> u64 {
+        self.0.0.resolution()
+    }
+
+    fn now(&self) -> u64 {
+        let (clock, ahead) = &*self.0;
+        clock.now().saturating_add(ahead.load(Ordering::Relaxed))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,6 +87,19 @@ mod tests {
         fn now(&self) -> u64 {
             u64::try_from(self.0.as_nanos()).unwrap()
         }
+    }
+
+    #[test]
+    fn the_clock_of_a_call_goes_on_and_never_back() {
+        const HOUR: u64 = 3_600_000_000_000;
+        let clock = CallClock::default();
+        assert!(clock.now() < HOUR);
+        clock.goes_on(HOUR, Duration::from_hours(1));
+        assert!((2 * HOUR..3 * HOUR).contains(&clock.now()));
+        clock.goes_on(HOUR, Duration::ZERO);
+        assert!(clock.now() >= 2 * HOUR);
+        clock.goes_on(HOUR, Duration::MAX);
+        assert_eq!(clock.now(), u64::MAX);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use super::super::call_scope::CallScope;
 use super::super::import_span::ImportSpan;
+use super::clocks::CallClock;
 use super::disk_quota::{DiskQuota, Moving, QuotaUse};
 use super::mounts::{MountError, open_mounts};
 use super::open_files::{OpenFiles, Reservation, count};
@@ -170,6 +171,8 @@ pub trait WasiHost: WasiView + 'static {
     /// The running call's files, and the guest path of the plugin's own directory; an error before the call has begun.
     fn files(&mut self) -> wasmtime::Result<(&mut Files, Option<String>)>;
     fn start_span(&mut self, name: &'static str) -> wasmtime::Result<ImportSpan>;
+    /// That of its context.
+    fn clock(&self) -> &CallClock;
     /// The guest comes to a step of its call, or learns something from outside before its call has begun.
     fn begin_step(&mut self, import: &'static str, arguments: &impl Serialize) -> Step;
 

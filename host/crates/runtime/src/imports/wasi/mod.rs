@@ -27,6 +27,7 @@ mod removals;
 mod replay_tests;
 mod stdio;
 
+pub use clocks::CallClock;
 pub use context::new_context;
 pub use disk_quota::{DiskQuota, ENTRY_SIZE, QuotaUse};
 pub use files::{Files, RefusedPath, WasiHost};

@@ -1,10 +1,11 @@
 //! What WASI tells a guest without being asked anything: the time, random numbers, and what is ready. A journaled call learns
 //! the same of them when it is replayed.
 //!
-//! Only what is told is recorded, and not since when a pollable waits: a call that was sleeping when its process ended sleeps
-//! for the whole time again.
+//! Time goes on while no process runs the call: its monotonic clock, and what it waits for.
 
 use super::files::WasiHost;
+use crate::journal::is_long;
+use std::time::Duration;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi::clocks::WasiClocksView;
@@ -50,7 +51,22 @@ fn clocks<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     monotonic.func_wrap("now", |mut store: Caller<'_, T>, (): ()| {
         let data = store.data_mut();
         let step = data.begin_step("clocks.monotonic", &());
-        step.try_see(|| monotonic_clock::Host::now(&mut data.clocks())).map(|now| (now,))
+        let ago = step.recorded_ago();
+        let now = step.try_see(|| monotonic_clock::Host::now(&mut data.clocks()))?;
+        if let Some(ago) = ago {
+            data.clock().goes_on(now, ago);
+        }
+        Ok((now,))
+    })?;
+    // `subscribe-instant` needs no record: the clock is the same in each run.
+    monotonic.func_wrap("subscribe-duration", |mut store: Caller<'_, T>, (nanos,): (u64,)| {
+        let data = store.data_mut();
+        let mut wait = Duration::from_nanos(nanos);
+        if is_long(wait) {
+            wait = data.begin_step("clocks.subscribe-duration", &nanos).left_of(wait);
+        }
+        let left = u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX);
+        monotonic_clock::Host::subscribe_duration(&mut data.clocks(), left).map(|wait| (wait,))
     })
 }
 

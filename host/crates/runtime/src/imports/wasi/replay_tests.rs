@@ -4,7 +4,7 @@ use super::super::call_scope::CallScope;
 use super::super::import_span::ImportSpan;
 use super::super::log::GuestLog;
 use super::super::types::CallContext;
-use super::{Files, OpenFiles, RefusedPath, WasiHost, changes, filesystem, metadata, new_context, open_at};
+use super::{CallClock, Files, OpenFiles, RefusedPath, WasiHost, changes, filesystem, metadata, new_context, open_at};
 use super::{read_directory, removals};
 use crate::journal::{CallJournal, JournalLog, JournalProblem, Step};
 use platform::audit::CallAudit;
@@ -33,6 +33,7 @@ pub(super) struct Host {
     pub(super) table: ResourceTable,
     files: Files,
     journal: CallJournal,
+    clock: CallClock,
 }
 
 impl Host {
@@ -42,11 +43,12 @@ impl Host {
         let requests = toml::from_str("filesystem = \"write\"").unwrap();
         let authority = Authority::new(plugin.clone(), &requests, &toml::from_str(&grants).unwrap());
         let limits = Arc::new(Limits::default());
-        let wasi = new_context(&authority, &GuestLog::new(plugin, &limits));
+        let clock = CallClock::default();
+        let wasi = new_context(&authority, &GuestLog::new(plugin, &limits), &clock);
         let lineage = Lineage::root("plugins.p.x", &limits);
         let scope = CallScope::new(CallContext::new("local"), Arc::new(authority), lineage, limits);
         let files = Files::new(scope, None, OpenFiles::new(64), journal.clone());
-        Self { wasi, table: ResourceTable::new(), files, journal }
+        Self { wasi, table: ResourceTable::new(), files, journal, clock }
     }
 }
 
@@ -65,6 +67,10 @@ impl WasiHost for Host {
 
     fn start_span(&mut self, name: &'static str) -> wasmtime::Result<ImportSpan> {
         Ok(ImportSpan::start(&CallAudit::default(), name))
+    }
+
+    fn clock(&self) -> &CallClock {
+        &self.clock
     }
 
     fn begin_step(&mut self, import: &'static str, arguments: &impl Serialize) -> Step {
