@@ -17,6 +17,8 @@ pub(crate) enum Set {
     Asking(usize),
     /// The same plugin, in a server where calls become tasks at once.
     Tasks,
+    /// The same plugin with permission to ask its client, in a server where this many tasks may wait for answers.
+    AskingTasks(usize),
     /// This many copies of `hello`, each with a different digest.
     Copies(usize),
     /// The planner, which calls a calendar back.
@@ -100,18 +102,23 @@ pub(crate) fn configuration(contender: Contender, set: Set, built: &Path, copies
     let mut plugins = Table::new();
     let mut file = Table::new();
     match set {
-        Set::Bench | Set::Asking(_) | Set::Tasks | Set::Guest(_) => {
+        Set::Bench | Set::Asking(_) | Set::Tasks | Set::AskingTasks(_) | Set::Guest(_) => {
             let language = if let Set::Guest(language) = set { language } else { Language::Rust };
             let mut entry = entry(language.component(built));
             entry.insert("limits".into(), Value::Table(generous_limits(contender)));
-            if let Set::Asking(calls) = set {
+            if let Set::Asking(calls) | Set::AskingTasks(calls) = set {
                 entry.insert("grants".into(), toml! { client.form = true }.into());
                 let calls = i64::try_from(calls).unwrap_or(i64::MAX);
-                let server = toml! { parked = { calls = 0, per-principal = 0, memory = "16 GiB" } };
+                let bounds =
+                    |name: &str, most: i64| [name, "per-principal"].map(|key| (key.to_owned(), Value::Integer(most)));
+                let mut parked = Table::from_iter(bounds("calls", calls));
+                parked.insert("memory".into(), Value::String("16 GiB".into()));
+                let mut server = Table::from_iter([("parked".to_owned(), Value::Table(parked))]);
+                if matches!(set, Set::AskingTasks(_)) {
+                    // Those of earlier rounds are kept, too.
+                    server.insert("tasks".into(), Value::Table(Table::from_iter(bounds("kept", 4 * calls))));
+                }
                 file.insert("server".into(), server.into());
-                let parked = &mut file["server"]["parked"];
-                parked["calls"] = calls.into();
-                parked["per-principal"] = calls.into();
             }
             if set == Set::Tasks {
                 file.insert("server".into(), toml! { tasks = { inline = "1ms" } }.into());

@@ -32,6 +32,7 @@ mod endings;
 mod escapes;
 mod floods;
 mod forged;
+mod fuel_trees;
 mod giving_up;
 mod granting;
 mod headers;

@@ -22,10 +22,13 @@ pub(crate) struct Options {
     /// Kills the host with so many open tasks, and says how long it takes until it serves again.
     #[arg(long)]
     open_tasks: Option<u32>,
-    /// Runs a hundred thousand random programs over the journal of calls, and ten thousand over files, each killed wherever it happens,
-    /// and checks that each goes on as if it had not been.
+    /// Runs a hundred thousand random programs over the journal of calls, and ten thousand each over files and over HTTP, all
+    /// killed wherever it happens, and checks that each goes on as if it had not been.
     #[arg(long)]
     programs: bool,
+    /// Makes so many random trees of calls, and checks that each is charged what its calls have used.
+    #[arg(long)]
+    trees: Option<u32>,
     /// Measures, in a release build, how fast the store keeps steps that survive the process, or a loss of power, and reads them.
     #[arg(long)]
     figures: bool,
@@ -39,8 +42,8 @@ pub(crate) struct Options {
 
 pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
     let is_any = options.power_loss || options.programs || options.figures;
-    if !is_any && options.rounds.is_none() && options.open_tasks.is_none() {
-        bail!("say what is to happen: --rounds N, --open-tasks N, --programs, --power-loss or --figures");
+    if !is_any && [options.rounds, options.open_tasks, options.trees].iter().all(Option::is_none) {
+        bail!("say what is to happen: --rounds N, --open-tasks N, --trees N, --programs, --power-loss or --figures");
     }
     if options.programs {
         let mut test = command::cargo();
@@ -57,10 +60,13 @@ pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
         command::check(test.current_dir(&repo.root))?;
     }
     if let Some(rounds) = options.rounds {
-        kill_hosts(repo, "tasks::crash", ("PORTCULLIS_CRASH_ROUNDS", rounds))?;
+        suite(repo, "tasks::crash", ("PORTCULLIS_CRASH_ROUNDS", rounds))?;
     }
     if let Some(tasks) = options.open_tasks {
-        kill_hosts(repo, "tasks::restart", ("PORTCULLIS_OPEN_TASKS", tasks))?;
+        suite(repo, "tasks::restart", ("PORTCULLIS_OPEN_TASKS", tasks))?;
+    }
+    if let Some(trees) = options.trees {
+        suite(repo, "fuel_trees", ("PORTCULLIS_TREES", trees))?;
     }
     if options.power_loss {
         lose_power(repo, options)?;
@@ -84,7 +90,7 @@ fn measure(repo: &Repo) -> Result<()> {
 }
 
 /// Runs these tests, so often or with so many.
-fn kill_hosts(repo: &Repo, tests: &str, (variable, count): (&str, u32)) -> Result<()> {
+fn suite(repo: &Repo, tests: &str, (variable, count): (&str, u32)) -> Result<()> {
     setup::for_hostile(repo)?;
     command::check(command::cargo().args(["build", "--quiet", "--workspace", "--bins"]).current_dir(&repo.root))?;
     let mut test = command::cargo();

@@ -1,4 +1,4 @@
-//! The tools with their schemas. The native server offers the same ones, but for `ask`.
+//! The tools with their schemas. The native server offers the same ones, but for `ask` and `steps`.
 
 use crate::portcullis::plugin::types::{Execution, Tool, ToolAnnotations};
 
@@ -19,6 +19,10 @@ pub(crate) fn tools() -> Vec<Tool> {
             r#""n","bytes""#,
         ),
         tool("ask", "Asks the user about n.", r#""n":{"type":"integer","minimum":0}"#, r#""n""#),
+        Tool {
+            execution: Execution::TaskOnly,
+            ..tool("steps", "Emits n chunks, and asks then.", r#""n":{"type":"integer","minimum":0}"#, r#""n""#)
+        },
     ]
 }
 

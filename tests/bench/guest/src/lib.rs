@@ -1,5 +1,5 @@
-//! A plugin with nothing to say: an echo, two compute loops, a stream of chunks and a question, written straight on the WIT so that
-//! the bench measures the host and not an SDK.
+//! A plugin with nothing to say: an echo, two compute loops, a stream of chunks and a question, written straight on the WIT so
+//! that the bench measures the host and not an SDK.
 
 mod arguments;
 mod compute;
@@ -30,6 +30,7 @@ impl Guest for Bench {
             "sum" => compute::sum(parse::<Count>(&arguments)?.n).to_string(),
             "chunks" => chunks(parse(&arguments)?)?,
             "ask" => ask(parse(&arguments)?)?,
+            "steps" => steps(parse(&arguments)?)?,
             other => {
                 return Err(ToolError::InvalidArguments(format!("there is no tool `{other}`")));
             }
@@ -65,6 +66,12 @@ fn ask(Count { n }: Count) -> Result<String, ToolError> {
         Ok(client::FormAnswer::Accepted(answer)) => Ok(format!("{n}: {answer}")),
         other => Err(ToolError::Failed(format!("{other:?}"))),
     }
+}
+
+/// Emits `n` chunks, and then asks.
+fn steps(count: Count) -> Result<String, ToolError> {
+    chunks(Chunks { n: count.n, bytes: 64 })?;
+    ask(count)
 }
 
 fn content(text: String) -> Content {

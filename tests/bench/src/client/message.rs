@@ -112,9 +112,9 @@ impl Template {
         Self { reads: Reads::Whole, ..Self::new("tools/call", params, json!({"elicitation": {"form": {}}})) }
     }
 
-    /// A request of a client that follows tasks.
+    /// A request of a client that follows tasks, and answers their questions.
     pub(crate) fn following_tasks(method: &'static str, params: Value) -> Self {
-        let capabilities = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+        let capabilities = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}, "elicitation": {"form": {}}});
         Self { reads: Reads::Whole, ..Self::new(method, params, capabilities) }
     }
 

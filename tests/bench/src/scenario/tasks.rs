@@ -1,4 +1,4 @@
-//! Tasks: how soon a computing one is stopped.
+//! Tasks: how soon a computing one is stopped, and how soon those of a server that was killed go on.
 
 use std::time::{Duration, Instant};
 
@@ -13,13 +13,19 @@ use crate::measure::Race;
 use crate::percentile::percentile;
 use crate::plugins::Set;
 use crate::report::{Report, Target, Unit};
-use crate::server::Transport;
+use crate::server::{Server, Transport};
 
-const SECTION: &str = "tasks, over stdio";
+const SECTION: &str = "tasks";
 /// The native server has none.
 const CONTENDERS: [Contender; 2] = [Contender::Fuel, Contender::Ticks];
 /// Tasks that are cancelled in one round.
 const CANCELLED: usize = 30;
+/// Tasks that wait for an answer when their server is killed.
+const WAITING: usize = 1_000;
+/// Steps that each of them has done by then.
+const STEPS: u64 = 20;
+/// Connections of those who answer them.
+const CONNECTIONS: usize = 32;
 /// Computes for seconds.
 const LONG: u64 = 45;
 /// Until a task computes.
@@ -31,6 +37,11 @@ pub(super) async fn run(lab: &Lab, report: &mut Report) {
         race.run(report, 0, lab.effort.rounds.min(3), async |contender, ()| cancel(lab, contender).await).await;
     report.row(SECTION, "from cancel to stopped, p50", Unit::Milliseconds, p50, None);
     report.row(SECTION, "from cancel to stopped, p99", Unit::Milliseconds, p99, Some(Target::AtMost(50.0)));
+    let mut race = Race::line_up(SECTION, &CONTENDERS, report, async |_| Ok(())).await;
+    let [recovered] =
+        race.run(report, 0, lab.effort.rounds.min(3), async |contender, ()| recover(lab, contender).await).await;
+    let what = format!("after a kill: calls of {STEPS} steps that go on, and end");
+    report.row(SECTION, &what, Unit::PerSecond, recovered, Some(Target::AtLeast(1_000.0)));
 }
 
 /// Milliseconds until a computing task has ended, once it is cancelled.
@@ -49,6 +60,54 @@ async fn cancel(lab: &Lab, contender: Contender) -> Result<[f64; 2]> {
     server.stop().await?;
     let [p50, p99] = [50.0, 99.0].map(|percent| percentile(&mut samples, percent));
     Ok([p50.context("no samples")?, p99.context("no samples")?])
+}
+
+/// How many tasks of a server that was killed the next one brings to their end in a second, once they are answered.
+async fn recover(lab: &Lab, contender: Contender) -> Result<[f64; 1]> {
+    let set = Set::AskingTasks(WAITING);
+    let mut server = lab.start(contender, set, Transport::Http).await?;
+    let begun = together(&server, vec![String::new(); WAITING], async |client, _| {
+        begin(client, &contender.tool("steps"), json!({"n": STEPS})).await
+    });
+    let tasks = begun.await.map_err(|error| server.explain(&error))?;
+    let asked =
+        together(&server, tasks, async |client, task| follow(client, &task, "input_required").await.map(|()| task));
+    let tasks = asked.await.map_err(|error| server.explain(&error))?;
+    server.stop().await?;
+    server = lab.start(contender, set, Transport::Http).await?;
+    server.connect().await?.ask(&Template::list_tools()).await?;
+    let began = Instant::now();
+    let answered = together(&server, tasks, async |client, task| {
+        let responses = json!({"answer": {"action": "accept", "content": {"answer": "this"}}});
+        let update = json!({"taskId": task, "inputResponses": responses});
+        client.ask(&Template::following_tasks("tasks/update", update)).await?;
+        Ok(task)
+    });
+    let tasks = answered.await.map_err(|error| server.explain(&error))?;
+    let ended = together(&server, tasks, async |client, task| follow(client, &task, "completed").await.map(|()| task));
+    ended.await.map_err(|error| server.explain(&error))?;
+    let took = began.elapsed();
+    eprintln!("DBG {:?} {:?}", began.elapsed(), server.cpu_time());
+    server.stop().await?;
+    Ok([WAITING as f64 / took.as_secs_f64()])
+}
+
+/// Does the same for each task, for several at once.
+async fn together(
+    server: &Server,
+    tasks: Vec<String>,
+    work: impl AsyncFn(&mut Client, String) -> Result<String>,
+) -> Result<Vec<String>> {
+    let each = tasks.len().div_ceil(CONNECTIONS);
+    let share = async |tasks: &[String]| {
+        let mut client = Client::Http(server.connect_http().await?);
+        let mut done = Vec::with_capacity(tasks.len());
+        for task in tasks {
+            done.push(work(&mut client, task.clone()).await?);
+        }
+        anyhow::Ok(done)
+    };
+    Ok(futures::future::try_join_all(tasks.chunks(each).map(share)).await?.concat())
 }
 
 /// Begins a task and returns its id.
@@ -71,7 +130,7 @@ async fn follow(client: &mut Client, task: &str, ends: &str) -> Result<()> {
         let now = get(client, task).await?;
         match now["status"].as_str() {
             Some(status) if status == ends => return Ok(()),
-            Some("working") => sleep(Duration::from_millis(1)).await,
+            Some("working" | "input_required") => sleep(Duration::from_millis(1)).await,
             _ => bail!("not {ends}, but {now}"),
         }
     }

@@ -14,7 +14,7 @@ use super::table::TaskId;
 use super::tasks::Tasks;
 use super::timeline::Timeline;
 use crate::calls::live::{CallLife, LiveCall};
-use platform::durable::{DurableError, Entries, Expected, Fence, Strength};
+use platform::durable::{DurableError, DurableStore, Entries, Expected, Fence, Key, Strength};
 use policy::Survive;
 use runtime::journal::{CallJournal, JournalLog, JournalRoom, RoomChange};
 use std::sync::Arc;
@@ -124,6 +124,24 @@ impl Tasks {
     }
 }
 
+/// Reads a journal to which earlier owners add nothing any more.
+async fn take_over(
+    store: &dyn DurableStore,
+    journal: &Key,
+    fence: Fence,
+    strength: Strength,
+) -> Result<Entries, DurableError> {
+    let read = JournalLog::read(store, journal).await?;
+    let mut end = read.next;
+    while let Err(refused) = store.append(journal, fence, end, Vec::new(), strength).await {
+        match refused {
+            DurableError::Moved { next } => end = next,
+            error => return Err(error),
+        }
+    }
+    if end == read.next { Ok(read) } else { JournalLog::read(store, journal).await }
+}
+
 /// Makes the call of a stored task again, with its journal and what it has asked.
 pub(super) async fn make_call(recorder: &Recorder) -> Result<(LiveCall, Finish, AskedQuestions), NotMade> {
     let Recorder { tasks, id, record, .. } = recorder;
@@ -142,14 +160,9 @@ pub(super) async fn make_call(recorder: &Recorder) -> Result<(LiveCall, Finish, 
     let asked = tasks.store.get(&asked).await.map_err(not_yet)?;
     let asked = asked.map(|asked| AskedQuestions::from_bytes(&asked.value)).transpose();
     let asked = asked.map_err(|error| NotMade::Never(format!("what it asked cannot be read: {error}")))?;
-    // Earlier owners add nothing any more.
     let fence = Fence(record.owner);
-    let locked = async {
-        let next = tasks.store.read(&journal, 0, 0).await?.next;
-        tasks.store.append(&journal, fence, next, Vec::new(), strength).await
-    };
-    locked.await.map_err(not_yet)?;
-    let Entries { entries: steps, next, .. } = JournalLog::read(&*tasks.store, &journal).await.map_err(not_yet)?;
+    let Entries { entries: steps, next, .. } =
+        take_over(&*tasks.store, &journal, fence, strength).await.map_err(not_yet)?;
     let bytes = steps.iter().map(|step| step.len() as u64).sum();
     let room = tasks.journal_room(id);
     // One that has grown so far is not dropped for what others have stored meanwhile.

@@ -70,20 +70,23 @@ impl SqliteStore {
 
     fn read_with<T: Send + 'static>(
         &self,
-        mut job: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+        job: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Answer<T> {
         let (answer, pending) = oneshot::channel();
-        let reads = self.reads.clone();
-        drop(self.writes.afterwards(move |before| {
-            let done = move |result: Result<T, StorageError>| {
-                // The caller may not wait for it.
-                let _ = answer.send(result.map_err(DurableError::from));
-            };
-            match before {
-                Ok(()) => drop(reads.tell(move |connection| job(connection), done)),
+        let done = move |result: Result<T, StorageError>| {
+            // The caller may not wait for it.
+            let _ = answer.send(result.map_err(DurableError::from));
+        };
+        // Otherwise it would not see what this process has changed before, or that nothing can be changed.
+        if self.waiting.load(Ordering::Relaxed) == 0 && !self.health.is_broken() {
+            drop(self.reads.tell(job, done));
+        } else {
+            let reads = self.reads.clone();
+            drop(self.writes.afterwards(move |before| match before {
+                Ok(()) => drop(reads.tell(job, done)),
                 Err(error) => done(Err(error)),
-            }
-        }));
+            }));
+        }
         answered(pending)
     }
 

@@ -26,6 +26,11 @@ impl Health {
         state.broken.clone().or_else(|| state.full.as_ref().map(|full| full.error.clone()))
     }
 
+    /// Whether the disk has failed, and nothing could be written since.
+    pub(super) fn is_broken(&self) -> bool {
+        self.0.lock().broken.is_some()
+    }
+
     /// The disk has failed.
     pub(super) fn fail(&self, error: &StorageError) {
         if self.0.lock().broken.replace(error.clone()).is_none() {

@@ -30,6 +30,8 @@ mod prompts;
 mod provenance;
 mod publish;
 mod reconcile;
+#[cfg(test)]
+mod replay_bed;
 mod resources;
 mod schema;
 mod state;

@@ -36,12 +36,13 @@ impl JournalLog {
         let mut all = Self::read_part(store, key, 0).await?;
         loop {
             let read = all.first + all.entries.len() as u64;
+            if read >= all.next {
+                return Ok(all);
+            }
             let part = Self::read_part(store, key, read).await?;
             if part.first != read {
                 // A checkpoint has taken the place of what was read.
                 all = part;
-            } else if part.entries.is_empty() {
-                return Ok(all);
             } else {
                 all.entries.extend(part.entries);
                 all.next = part.next;

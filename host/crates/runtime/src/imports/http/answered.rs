@@ -1,6 +1,6 @@
 //! What a journal keeps of a request: how it was decided on, and the answer, with its body if that is small.
 
-use super::super::streams::{Data, HttpFailure};
+use super::super::streams::{BodyEnd, Data, HttpFailure};
 use super::access::Hops;
 use bytes::Bytes;
 use futures::stream;
@@ -8,6 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
 use http_body_util::{BodyExt, StreamBody};
 use platform::outbound::{Body as _, Frame};
 use serde::{Deserialize, Serialize};
+use std::task::Poll;
 use std::time::Duration;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
@@ -16,8 +17,8 @@ use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 const MAX_WHOLE: u64 = 64 << 10;
 
 /// Marks an answer whose body is read from its connection.
-#[derive(Clone, Copy)]
-pub(super) struct Streamed;
+#[derive(Clone)]
+pub(super) struct Streamed(pub(super) BodyEnd);
 
 /// What is compared when a request is replayed.
 #[derive(Serialize)]
@@ -107,8 +108,9 @@ impl Answered {
         let body = match head.body {
             Some(whole) => whole.into_body(),
             None => {
-                answer = answer.extension(Streamed);
-                streamed.unwrap_or_else(|| broken(Bytes::new(), Some(Error::HttpResponseIncomplete)))
+                let end = BodyEnd::default();
+                answer = answer.extension(Streamed(end.clone()));
+                streamed.unwrap_or_else(|| lost(end))
             }
         };
         answer.body(body).map_err(|_| Error::HttpProtocolError)
@@ -135,6 +137,12 @@ impl Whole {
     fn into_body(self) -> WasiBody {
         broken(self.bytes.0.into(), self.failure.map(Error::from))
     }
+}
+
+/// A body that ended with its process, unless the guest knows it to its end.
+fn lost(end: BodyEnd) -> WasiBody {
+    let failure = move || (!end.was_told()).then_some(Err(Error::HttpResponseIncomplete));
+    StreamBody::new(stream::poll_fn(move |_| Poll::Ready(failure()))).boxed_unsync()
 }
 
 /// A body of these bytes that then fails, if there is an error.

@@ -3,7 +3,7 @@
 
 use super::super::call_scope::CallScope;
 use super::super::reconcile::{Effect, EffectAnswer, EffectInDoubt, Reconciler, Verdict};
-use super::super::streams::BodyBytes;
+use super::super::streams::{BodyBytes, BodyEnd};
 use super::access::{Egress, Hops, Http, HttpBody, HttpRequest, HttpTimeouts};
 use super::answered::{Answered, RequestRecord, may_repeat};
 use super::error::HttpError;
@@ -14,7 +14,7 @@ use http::header::{
 };
 use http_body_util::BodyExt;
 use policy::Denial;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -58,7 +58,7 @@ pub struct HttpHooks {
     http: Option<Http>,
     pub(super) journal: CallJournal,
     /// Answers and bodies that are read from a connection, by their numbers. Updated when a number is reused.
-    streamed: HashSet<u32>,
+    streamed: HashMap<u32, BodyEnd>,
     pub(super) body_bytes: BodyBytes,
     /// Of these, what a run that begins at a checkpoint writes, too.
     bytes_before: u64,
@@ -80,16 +80,15 @@ impl HttpHooks {
         self.body_bytes.store(self.bytes_before, Ordering::Relaxed);
     }
 
-    pub(super) fn set_streamed(&mut self, resource: u32, streamed: bool) {
-        if streamed {
-            self.streamed.insert(resource);
-        } else {
-            self.streamed.remove(&resource);
+    pub(super) fn set_streamed(&mut self, resource: u32, streamed: Option<BodyEnd>) {
+        match streamed {
+            Some(end) => drop(self.streamed.insert(resource, end)),
+            None => drop(self.streamed.remove(&resource)),
         }
     }
 
-    pub(super) fn is_streamed(&self, resource: u32) -> bool {
-        self.streamed.contains(&resource)
+    pub(super) fn streamed(&self, resource: u32) -> Option<BodyEnd> {
+        self.streamed.get(&resource).cloned()
     }
 
     /// Closes the call's connections. Returns its last denial, for the error message.

@@ -5,6 +5,8 @@ mod answered;
 mod error;
 mod exchange;
 mod hooks;
+#[cfg(test)]
+mod random_replay_tests;
 mod request_parts;
 mod steps;
 

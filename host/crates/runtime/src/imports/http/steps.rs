@@ -33,10 +33,10 @@ pub fn add_to_linker<T: HttpHost>(linker: &mut Linker<T>) -> wasmtime::Result<()
     Ok(())
 }
 
-type GotAnswer = (Option<Result<Result<Resource<HostIncomingResponse>, ErrorCode>, ()>>,);
+pub(super) type GotAnswer = (Option<Result<Result<Resource<HostIncomingResponse>, ErrorCode>, ()>>,);
 
 /// Whether the answer is there is recorded here; the answer is recorded where it came.
-fn get_answer<'a, T: HttpHost>(
+pub(super) fn get_answer<'a, T: HttpHost>(
     mut store: Caller<'a, T>,
     (future,): (Resource<HostFutureIncomingResponse>,),
 ) -> Box<dyn Future<Output = wasmtime::Result<GotAnswer>> + Send + 'a> {
@@ -67,41 +67,41 @@ fn get_answer<'a, T: HttpHost>(
         let answer = http.table.get_mut(&future)?;
         answer.ready().await;
         let streamed = match answer {
-            HostFutureIncomingResponse::Ready(Ok((answer, _))) => answer.extensions().get::<Streamed>().is_some(),
-            _ => false,
+            HostFutureIncomingResponse::Ready(Ok((answer, _))) => answer.extensions().get::<Streamed>().cloned(),
+            _ => None,
         };
         let got = FutureAnswer::get(&mut data.http(), future)?;
         if let Some(Ok(Ok(answer))) = &got {
-            data.hooks().set_streamed(answer.rep(), streamed);
+            data.hooks().set_streamed(answer.rep(), streamed.map(|Streamed(end)| end));
         }
         Ok((got,))
     })
 }
 
-type Consumed = (Result<Resource<HostIncomingBody>, ()>,);
+pub(super) type Consumed = (Result<Resource<HostIncomingBody>, ()>,);
 
-fn consume<T: HttpHost>(
+pub(super) fn consume<T: HttpHost>(
     mut store: Caller<'_, T>,
     (answer,): (Resource<HostIncomingResponse>,),
 ) -> wasmtime::Result<Consumed> {
     let (data, of) = (store.data_mut(), answer.rep());
     let body = data.http().consume(answer)?;
     if let Ok(body) = &body {
-        let streamed = data.hooks().is_streamed(of);
+        let streamed = data.hooks().streamed(of);
         data.hooks().set_streamed(body.rep(), streamed);
     }
     Ok((body,))
 }
 
-fn read_body<T: HttpHost>(
+pub(super) fn read_body<T: HttpHost>(
     mut store: Caller<'_, T>,
     (body,): (Resource<HostIncomingBody>,),
 ) -> wasmtime::Result<(Result<Resource<DynInputStream>, ()>,)> {
     let (data, of) = (store.data_mut(), body.rep());
     let stream = data.http().stream(body)?;
-    if let (true, Ok(stream)) = (data.hooks().is_streamed(of), &stream) {
+    if let (Some(end), Ok(stream)) = (data.hooks().streamed(of), &stream) {
         let journal = data.hooks().journal.clone();
-        wrap_input(data.http().table, stream, |inner| JournaledInput::of_connection(inner, journal))?;
+        wrap_input(data.http().table, stream, |inner| JournaledInput::of_connection(inner, journal, end))?;
     }
     Ok((stream,))
 }
@@ -114,9 +114,9 @@ enum Ended {
     Now(Result<(), HttpFailure>),
 }
 
-type GotTrailers = (Option<Result<Result<Option<Resource<Trailers>>, ErrorCode>, ()>>,);
+pub(super) type GotTrailers = (Option<Result<Result<Option<Resource<Trailers>>, ErrorCode>, ()>>,);
 
-fn get_trailers<'a, T: HttpHost>(
+pub(super) fn get_trailers<'a, T: HttpHost>(
     mut store: Caller<'a, T>,
     (trailers,): (Resource<HostFutureTrailers>,),
 ) -> Box<dyn Future<Output = wasmtime::Result<GotTrailers>> + Send + 'a> {
@@ -149,7 +149,7 @@ fn get_trailers<'a, T: HttpHost>(
     })
 }
 
-fn write_body<T: HttpHost>(
+pub(super) fn write_body<T: HttpHost>(
     mut store: Caller<'_, T>,
     (body,): (Resource<HostOutgoingBody>,),
 ) -> wasmtime::Result<(Result<Resource<DynOutputStream>, ()>,)> {

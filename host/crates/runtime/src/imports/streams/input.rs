@@ -3,9 +3,21 @@
 use super::failure::{Data, StreamFailure, told};
 use crate::journal::{CallJournal, Step};
 use bytes::Bytes;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use wasmtime::component::{Resource, ResourceTable};
 use wasmtime_wasi::p2::pipe::ClosedInputStream;
 use wasmtime_wasi::p2::{DynInputStream, InputStream, Pollable, StreamResult};
+
+/// Whether the guest was told that a body from a connection has ended. Clones share it.
+#[derive(Clone, Default)]
+pub(crate) struct BodyEnd(Arc<AtomicBool>);
+
+impl BodyEnd {
+    pub(crate) fn was_told(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 /// An input stream whose reads are steps. In a replay, the stream behind it is not touched.
 pub(crate) struct JournaledInput {
@@ -15,6 +27,7 @@ pub(crate) struct JournaledInput {
     behind: Option<u64>,
     /// What there is instead of that stream.
     lost: Option<&'static str>,
+    end: BodyEnd,
 }
 
 type Piece = Result<Data, StreamFailure>;
@@ -22,12 +35,12 @@ type Piece = Result<Data, StreamFailure>;
 impl JournaledInput {
     /// Of a file, which a replay opens again.
     pub(crate) fn of_file(inner: DynInputStream, journal: CallJournal, lost: Option<&'static str>) -> Self {
-        Self { inner, journal, behind: Some(0), lost }
+        Self { inner, journal, behind: Some(0), lost, end: BodyEnd::default() }
     }
 
     /// Of a connection, which ends with its process.
-    pub(crate) fn of_connection(inner: DynInputStream, journal: CallJournal) -> Self {
-        Self { inner, journal, behind: None, lost: None }
+    pub(crate) fn of_connection(inner: DynInputStream, journal: CallJournal, end: BodyEnd) -> Self {
+        Self { inner, journal, behind: None, lost: None, end }
     }
 
     fn begin(&self, size: usize) -> Step {
@@ -43,6 +56,9 @@ impl JournaledInput {
     fn give(&mut self, told: Piece, replayed: bool) -> StreamResult<Bytes> {
         if let (true, Some(behind), Ok(data)) = (replayed, &mut self.behind, &told) {
             *behind += data.0.len() as u64;
+        }
+        if matches!(told, Err(StreamFailure::Closed)) {
+            self.end.0.store(true, Ordering::Relaxed);
         }
         Ok(told?.0.into())
     }

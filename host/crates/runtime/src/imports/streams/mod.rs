@@ -8,5 +8,5 @@ mod input;
 mod output;
 
 pub(super) use failure::{Data, DataRef, HttpFailure, StreamFailure, told};
-pub(super) use input::{JournaledInput, wrap_input};
+pub(super) use input::{BodyEnd, JournaledInput, wrap_input};
 pub(super) use output::{BodyBytes, JournaledOutput, wrap_output};

@@ -96,7 +96,7 @@ impl Files {
         may_change(&self.scope)
     }
 
-    pub(super) fn scope(&self) -> &Arc<CallScope> {
+    pub(in crate::imports) fn scope(&self) -> &Arc<CallScope> {
         &self.scope
     }
 

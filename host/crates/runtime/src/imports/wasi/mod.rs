@@ -34,3 +34,5 @@ pub use files::{Files, RefusedPath, WasiHost};
 pub use filesystem::add_to_linker;
 pub use mounts::{MountError, check_mounts};
 pub use open_files::OpenFiles;
+#[cfg(test)]
+pub(super) use outside::block;

@@ -111,18 +111,23 @@ fn poll<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
             Ok((step.try_ask(data.ctx().table.poll(list)).await?,))
         })
     })?;
-    poll.func_wrap_async("[method]pollable.block", |mut store: Caller<'_, T>, (one,): (Resource<DynPollable>,)| {
-        Box::new(async move {
-            let data = store.data_mut();
-            let step = data.begin_step("poll.block", &()).or_nothing(&());
-            step.try_ask(data.ctx().table.block(one)).await
-        })
-    })?;
+    poll.func_wrap_async("[method]pollable.block", block)?;
     poll.func_wrap_async("[method]pollable.ready", |mut store: Caller<'_, T>, (one,): (Resource<DynPollable>,)| {
         Box::new(async move {
             let data = store.data_mut();
             let step = data.begin_step("poll.ready", &()).or_nothing(&false);
             Ok((step.try_ask(data.ctx().table.ready(one)).await?,))
         })
+    })
+}
+
+pub(in crate::imports) fn block<'a, T: WasiHost>(
+    mut store: Caller<'a, T>,
+    (one,): (Resource<DynPollable>,),
+) -> Box<dyn Future<Output = wasmtime::Result<()>> + Send + 'a> {
+    Box::new(async move {
+        let data = store.data_mut();
+        let step = data.begin_step("poll.block", &()).or_nothing(&());
+        step.try_ask(data.ctx().table.block(one)).await
     })
 }

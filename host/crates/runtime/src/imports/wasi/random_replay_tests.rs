@@ -1,12 +1,15 @@
 //! Random calls that look at files and change them, stopped at random records and gone on with: each comes to the same in the end,
 //! or its host says that it does not know what has become of a step.
 
-use super::replay_tests::{Host, Results, Run, again};
+use super::super::http::NoEgress;
+use super::super::replay_bed::{Host, Run};
+use super::replay_tests::{Results, again};
 use super::{changes, filesystem, metadata, open_at, read_directory, removals};
 use crate::journal::{CallJournal, JournalProblem};
 use fastrand::Rng;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use wasmtime::component::Resource;
 use wasmtime::{AsContextMut as _, Engine, Store};
@@ -126,7 +129,8 @@ async fn check(calls: u64) {
     for seed in 0..calls {
         let (call, mut rng) = (Rng::with_seed(seed), Rng::with_seed(!seed));
         let plain = tempfile::tempdir().unwrap();
-        let mut store = Store::new(&Engine::default(), Host::new(plain.path(), CallJournal::default()));
+        let mut store =
+            Store::new(&Engine::default(), Host::new(plain.path(), Arc::new(NoEgress), CallJournal::default()));
         let told = random(&mut store, call.clone()).await.unwrap();
         let run = Run::new(rng.u64(..40), rng.bool());
         let mut process = 1;

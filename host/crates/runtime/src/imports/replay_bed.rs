@@ -1,0 +1,233 @@
+//! The tests of replays: a call whose process ends somewhere, and goes on in the next one.
+
+use super::call_scope::CallScope;
+use super::http::{Egress, HttpHooks, HttpHost, NoEgress};
+use super::import_span::ImportSpan;
+use super::log::GuestLog;
+use super::types::CallContext;
+use super::wasi::{CallClock, Files, OpenFiles, RefusedPath, WasiHost, new_context};
+use crate::journal::{CallJournal, JournalLog, JournalProblem, Step};
+use platform::audit::CallAudit;
+use platform::clock::{Clock, SystemClock};
+use platform::durable::{
+    Answer, DurableStore, Entries, Expected, Fence, Key, Lease, MemoryStore, Record, Revision, Strength,
+};
+use policy::{Authority, Limits, Lineage, PluginId, Side, TreeBudget};
+use serde::Serialize;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use wasmtime::component::ResourceTable;
+use wasmtime::{Engine, Store};
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
+
+/// The server that calls may ask.
+pub(super) const WEB: &str = "web.test";
+
+/// The data of an instance that has files, and sends requests.
+pub(super) struct Host {
+    wasi: WasiCtx,
+    http: WasiHttpCtx,
+    hooks: HttpHooks,
+    pub(super) table: ResourceTable,
+    files: Files,
+    journal: CallJournal,
+    clock: CallClock,
+}
+
+impl Host {
+    pub(super) fn new(folder: &Path, egress: Arc<dyn Egress>, journal: CallJournal) -> Self {
+        let plugin = PluginId { side: Side::Server, name: "p".into() };
+        let allow = format!("GET,PUT,POST,DELETE http://{WEB}");
+        let folder = folder.display();
+        let grants = format!(
+            "filesystem = [{{ host = \"{folder}\", guest = \"/w\", access = \"write\" }}]\nhttp = [{{ allow = \"{allow}\" }}]"
+        );
+        let requests = toml::from_str(&format!("filesystem = \"write\"\nhttp = [\"{allow}\"]")).unwrap();
+        let authority = Authority::new(plugin.clone(), &requests, &toml::from_str(&grants).unwrap());
+        let limits = Arc::new(Limits::default());
+        let clock = CallClock::default();
+        let wasi = new_context(&authority, &GuestLog::new(plugin, &limits), &clock);
+        let lineage = Lineage::root("plugins.p.x", &limits);
+        let scope = CallScope::new(CallContext::new("local"), Arc::new(authority), lineage, limits);
+        let files = Files::new(scope.clone(), None, OpenFiles::new(64), journal.clone());
+        let (http, mut hooks) = (WasiHttpCtx::new(), HttpHooks::default());
+        hooks.begin(scope, egress, journal.clone());
+        Self { wasi, http, hooks, table: ResourceTable::new(), files, journal, clock }
+    }
+
+    /// Bytes that files have grown by.
+    pub(super) fn grown(&self) -> u64 {
+        self.files.scope().lineage.used(TreeBudget::FileGrowth)
+    }
+}
+
+impl WasiView for Host {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+impl WasiHttpView for Host {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        WasiHttpCtxView { hooks: &mut self.hooks, table: &mut self.table, ctx: &mut self.http }
+    }
+}
+
+impl HttpHost for Host {
+    fn hooks(&mut self) -> &mut HttpHooks {
+        &mut self.hooks
+    }
+}
+
+impl WasiHost for Host {
+    fn record_refused_path(&mut self, _: RefusedPath) {}
+
+    fn files(&mut self) -> wasmtime::Result<(&mut Files, Option<String>)> {
+        Ok((&mut self.files, None))
+    }
+
+    fn start_span(&mut self, name: &'static str) -> wasmtime::Result<ImportSpan> {
+        Ok(ImportSpan::start(&CallAudit::default(), name))
+    }
+
+    fn clock(&self) -> &CallClock {
+        &self.clock
+    }
+
+    fn begin_step(&mut self, import: &'static str, arguments: &impl Serialize) -> Step {
+        self.journal.begin(import, arguments)
+    }
+}
+
+/// Stores so many records, and then nothing more: as if the process had ended there.
+pub(super) struct Dying {
+    inner: MemoryStore,
+    pub(super) left: AtomicU64,
+    /// Whether the process learns that the last one is stored.
+    answers_last: bool,
+    died: Notify,
+}
+
+fn never<T: Send + 'static>() -> Answer<T> {
+    Box::pin(std::future::pending())
+}
+
+impl DurableStore for Dying {
+    fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> Answer<()> {
+        let left = self.left.load(Ordering::Relaxed);
+        if left == 0 {
+            self.died.notify_one();
+            return never();
+        }
+        self.left.store(left - 1, Ordering::Relaxed);
+        let stored = self.inner.append(log, fence, next, entries, strength);
+        if left == 1 && !self.answers_last {
+            self.died.notify_one();
+            return Box::pin(async { stored.await.and(std::future::pending().await) });
+        }
+        stored
+    }
+
+    fn read(&self, log: &Key, from: u64, most_bytes: u64) -> Answer<Entries> {
+        self.inner.read(log, from, most_bytes)
+    }
+
+    fn get(&self, _: &Key) -> Answer<Option<Record>> {
+        never()
+    }
+
+    fn put(&self, _: &Key, _: Vec<u8>, _: Expected, _: Strength) -> Answer<Revision> {
+        never()
+    }
+
+    fn remove(&self, _: &Key, _: Expected, _: Strength) -> Answer<()> {
+        never()
+    }
+
+    fn list(&self, _: &Key, _: Option<&Key>, _: u32) -> Answer<Vec<(Key, Record)>> {
+        never()
+    }
+
+    fn trim(&self, _: &Key, _: Fence, _: u64) -> Answer<()> {
+        never()
+    }
+
+    fn replace(&self, _: &Key, _: Fence, _: u64, _: Vec<Vec<u8>>, _: Strength) -> Answer<()> {
+        never()
+    }
+
+    fn remove_log(&self, _: &Key) -> Answer<()> {
+        never()
+    }
+
+    fn acquire(&self, _: &Key, _: &str, _: Duration) -> Answer<Option<Lease>> {
+        never()
+    }
+
+    fn renew(&self, _: Vec<Lease>, _: Duration) -> Answer<Vec<Lease>> {
+        never()
+    }
+
+    fn release(&self, _: &Lease) -> Answer<()> {
+        never()
+    }
+}
+
+/// A call whose process ends after so many records, and another process that goes on with it.
+pub(super) struct Run {
+    pub(super) folder: tempfile::TempDir,
+    pub(super) store: Arc<Dying>,
+    egress: Arc<dyn Egress>,
+}
+
+impl Run {
+    pub(super) fn new(records: u64, answers_last: bool) -> Self {
+        let (inner, left) = (MemoryStore::new(Arc::new(SystemClock)), AtomicU64::new(records));
+        let store = Dying { inner, left, answers_last, died: Notify::new() };
+        Self { folder: tempfile::tempdir().unwrap(), store: Arc::new(store), egress: Arc::new(NoEgress) }
+    }
+
+    /// The same, with other servers.
+    pub(super) fn with(self, egress: Arc<dyn Egress>) -> Self {
+        Self { egress, ..self }
+    }
+
+    /// What was told and how much files grew; the error is why the call had to end, if not because its process did.
+    pub(super) async fn process<T>(
+        &self,
+        number: u64,
+        call: impl AsyncFnOnce(&mut Store<Host>) -> wasmtime::Result<T>,
+    ) -> Result<(T, u64), Option<JournalProblem>> {
+        let key = Key::new("journal/c").unwrap();
+        let records = self.store.read(&key, 0, u64::MAX).await.unwrap().entries;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let next = records.len() as u64;
+        let (fence, strength) = (Fence(number), Strength::Process);
+        let log = JournalLog { store: self.store.clone(), key, fence, strength, next, room: Arc::new(|_| true) };
+        let journal = if records.is_empty() {
+            // It begins, and none of its own records is stored yet.
+            let left = self.store.left.swap(u64::MAX, Ordering::Relaxed);
+            let journal = CallJournal::in_memory(clock);
+            assert!(journal.store_in(log).await.unwrap());
+            self.store.left.store(left, Ordering::Relaxed);
+            journal
+        } else {
+            CallJournal::stored(clock, log, records, Duration::ZERO).unwrap()
+        };
+        let cancel = CancellationToken::new();
+        journal.end_with(&cancel);
+        let host = Host::new(self.folder.path(), self.egress.clone(), journal.clone());
+        let mut store = Store::new(&Engine::default(), host);
+        let told = tokio::select! {
+            told = call(&mut store) => told.unwrap(),
+            () = self.store.died.notified() => return Err(None),
+            () = cancel.cancelled() => return Err(journal.problem()),
+        };
+        Ok((told, store.data().grown()))
+    }
+}
