@@ -1,11 +1,13 @@
 //! Records, logs and leases in one file, which several processes of one user may share.
 //!
 //! One thread writes, with one commit for all queued changes, and one reads. A read is passed on by the writing thread
-//! once everything asked for before it is committed.
+//! once everything asked for before it is committed. A small change that has nothing to wait for, neither for others nor for
+//! the disk, is made at once by whoever wants it: a step of a call must not cost two changes of threads.
 
 use super::durable_limits::DurableLimits;
 use super::error::StorageError;
 use super::health::Health;
+use super::owner::WalLength;
 use super::worker::{Setup, Worker};
 use super::{durable_leases as leases, durable_logs as logs, durable_records as records, durable_tables as tables};
 use crate::clock::Clock;
@@ -40,6 +42,16 @@ pub struct SqliteStore {
     waiting: Arc<AtomicU64>,
 }
 
+/// How long a change may take, besides what its bytes take.
+#[derive(Clone, Copy)]
+enum Time {
+    /// It touches some rows.
+    Short,
+    Long,
+}
+
+/// A change of more bytes is made on the store's thread. Bounds how long a call's own thread is busy with it.
+const MOST_AT_ONCE: u64 = 16 << 10;
 /// What a change counts besides its bytes while it waits.
 const CHANGE_COST: u64 = 512;
 
@@ -50,11 +62,14 @@ impl SqliteStore {
     }
 
     pub fn open_with(folder: &Path, clock: Arc<dyn Clock>, limits: DurableLimits) -> Result<Self, StorageError> {
-        let tables::Opened { path, writer, reader } = tables::open(folder, &limits)?;
+        let wal = WalLength::default();
+        let tables::Opened { path, writer, reader } = tables::open(folder, &limits, &wal)?;
         let health = Arc::<Health>::default();
+        let watched = wal.clone();
         let writes = Setup {
-            repair: Some(Box::new(move || tables::repair(&path, &limits))),
+            repair: Some(Box::new(move || tables::repair(&path, &limits, &watched))),
             health: health.clone(),
+            wal: Some(wal),
             ..Setup::new(writer, TransactionBehavior::Immediate, Strength::Process)
         };
         let reads = Setup::new(reader, TransactionBehavior::Deferred, Strength::Process);
@@ -93,7 +108,7 @@ impl SqliteStore {
     /// Makes a change that takes so many bytes.
     fn change<T: Send + 'static>(
         &self,
-        strength: Strength,
+        (strength, time): (Strength, Time),
         bytes: u64,
         job: impl FnMut(&Connection) -> rusqlite::Result<Result<T, DurableError>> + Send + 'static,
     ) -> Answer<T> {
@@ -105,7 +120,7 @@ impl SqliteStore {
             return Box::pin(std::future::ready(Err(full)));
         }
         let health = self.health.clone();
-        drop(self.writes.tell_with(strength, job, move |result| {
+        let done = move |result: Result<Result<T, DurableError>, StorageError>| {
             waiting.fetch_sub(cost, Ordering::Relaxed);
             match &result {
                 Ok(Ok(_)) if bytes > 0 => health.stored(bytes),
@@ -113,7 +128,11 @@ impl SqliteStore {
                 _ => {}
             }
             let _ = answer.send(result.map_err(DurableError::from).and_then(|result| result));
-        }));
+        };
+        drop(match time {
+            Time::Short if bytes <= MOST_AT_ONCE => self.writes.tell_at_once(strength, job, done),
+            Time::Short | Time::Long => self.writes.tell_with(strength, job, done),
+        });
         answered(pending)
     }
 
@@ -143,7 +162,7 @@ impl SqliteStore {
     /// Appends entries to a log, or puts them in the place of all.
     fn write_log(
         &self,
-        write: logs::Write,
+        (write, time): (logs::Write, Time),
         log: &Key,
         fence: Fence,
         next: u64,
@@ -152,7 +171,7 @@ impl SqliteStore {
     ) -> Answer<()> {
         let (log, fits, most) = (log.clone(), self.fits(&entries), self.limits.log);
         let bytes = entries.iter().map(|entry| entry.len() as u64).sum();
-        self.change(strength, bytes, move |connection| match &fits {
+        self.change((strength, time), bytes, move |connection| match &fits {
             Ok(()) => write(connection, &log, fence, next, &entries, most),
             Err(error) => Ok(Err(error.clone())),
         })
@@ -167,7 +186,7 @@ impl DurableStore for SqliteStore {
 
     fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, strength: Strength) -> Answer<Revision> {
         let (key, fits) = (key.clone(), self.fits([&value]));
-        self.change(strength, value.len() as u64, move |connection| match &fits {
+        self.change((strength, Time::Short), value.len() as u64, move |connection| match &fits {
             Ok(()) => records::put(connection, &key, &value, expected),
             Err(error) => Ok(Err(error.clone())),
         })
@@ -175,7 +194,7 @@ impl DurableStore for SqliteStore {
 
     fn remove(&self, key: &Key, expected: Expected, strength: Strength) -> Answer<()> {
         let key = key.clone();
-        self.change(strength, 0, move |connection| records::remove(connection, &key, expected))
+        self.change((strength, Time::Short), 0, move |connection| records::remove(connection, &key, expected))
     }
 
     fn list(&self, prefix: &Key, after: Option<&Key>, most: u32) -> Answer<Vec<(Key, Record)>> {
@@ -184,7 +203,7 @@ impl DurableStore for SqliteStore {
     }
 
     fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> Answer<()> {
-        self.write_log(logs::append, log, fence, next, entries, strength)
+        self.write_log((logs::append, Time::Short), log, fence, next, entries, strength)
     }
 
     fn read(&self, log: &Key, from: u64, most_bytes: u64) -> Answer<Entries> {
@@ -194,35 +213,35 @@ impl DurableStore for SqliteStore {
 
     fn trim(&self, log: &Key, fence: Fence, before: u64) -> Answer<()> {
         let log = log.clone();
-        self.change(Strength::Process, 0, move |connection| logs::trim(connection, &log, fence, before))
+        self.change((Strength::Process, Time::Long), 0, move |connection| logs::trim(connection, &log, fence, before))
     }
 
     fn replace(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> Answer<()> {
-        self.write_log(logs::replace, log, fence, next, entries, strength)
+        self.write_log((logs::replace, Time::Long), log, fence, next, entries, strength)
     }
 
     fn remove_log(&self, log: &Key) -> Answer<()> {
         let log = log.clone();
-        self.change(Strength::Process, 0, move |connection| logs::remove(connection, &log).map(Ok))
+        self.change((Strength::Process, Time::Long), 0, move |connection| logs::remove(connection, &log).map(Ok))
     }
 
     fn acquire(&self, name: &Key, holder: &str, time: Duration) -> Answer<Option<Lease>> {
         let (name, holder, clock) = (name.clone(), holder.to_owned(), self.clock.clone());
-        self.change(Strength::Process, 0, move |connection| {
+        self.change((Strength::Process, Time::Short), 0, move |connection| {
             leases::acquire(connection, &name, &holder, time, clock.unix()).map(Ok)
         })
     }
 
     fn renew(&self, leases: Vec<Lease>, time: Duration) -> Answer<Vec<Lease>> {
         let clock = self.clock.clone();
-        self.change(Strength::Process, 0, move |connection| {
+        self.change((Strength::Process, Time::Long), 0, move |connection| {
             leases::renew(connection, &leases, time, clock.unix()).map(Ok)
         })
     }
 
     fn release(&self, lease: &Lease) -> Answer<()> {
         let lease = lease.clone();
-        self.change(Strength::Process, 0, move |connection| leases::release(connection, &lease).map(Ok))
+        self.change((Strength::Process, Time::Short), 0, move |connection| leases::release(connection, &lease).map(Ok))
     }
 
     fn problem(&self) -> Option<DurableError> {

@@ -3,21 +3,15 @@
 use super::durable_limits::DurableLimits;
 use super::error::StorageError;
 use super::open::{make, private};
-use super::owner::synchronous;
+use super::owner::{PAGE, PATIENCE, WAL_BYTES, WalLength, synchronous};
 use crate::durable::Strength;
 use rusqlite::{Connection, TransactionBehavior};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 pub(super) const FILE: &str = "durable.db";
 /// Format of the tables.
 pub(super) const FORMAT: i64 = 1;
-/// How long to wait for another process that is writing.
-const PATIENCE: Duration = Duration::from_secs(5);
-const PAGE: u64 = 4_096;
-/// Length of the write-ahead log at which it is copied into the file.
-const WAL_BYTES: i64 = 32 << 20;
 /// A larger file is not checked when it is opened, or a server would take long to start: `portcullis storage check` does it.
 const CHECKED_BYTES: u64 = 64 << 20;
 
@@ -62,7 +56,7 @@ pub(super) struct Opened {
 }
 
 /// Opens the file in the state folder and creates both if they are missing, private to this user. Blocks.
-pub(super) fn open(folder: &Path, limits: &DurableLimits) -> Result<Opened, StorageError> {
+pub(super) fn open(folder: &Path, limits: &DurableLimits, wal: &WalLength) -> Result<Opened, StorageError> {
     private(folder)?;
     let path = folder.join(FILE);
     make(&path)?;
@@ -87,6 +81,7 @@ pub(super) fn open(folder: &Path, limits: &DurableLimits) -> Result<Opened, Stor
             return Err(StorageError::Broken { path, problem: sound });
         }
     }
+    wal.watch(&mut writer).map_err(broken)?;
     let reader = connect(&path, limits).map_err(broken)?;
     reader.pragma_update(None, "query_only", true).map_err(broken)?;
     Ok(Opened { path, writer, reader })
@@ -95,8 +90,9 @@ pub(super) fn open(folder: &Path, limits: &DurableLimits) -> Result<Opened, Stor
 /// Opens the file for writing after an error of the disk. What was written before may be in the kernel's memory only, and
 /// count as written there. So the write-ahead log is copied into the file and emptied, which also drops what a failed
 /// commit left there; then something is written.
-pub(super) fn repair(path: &Path, limits: &DurableLimits) -> Result<Connection, StorageError> {
-    let connection = connect(path, limits)?;
+pub(super) fn repair(path: &Path, limits: &DurableLimits, wal: &WalLength) -> Result<Connection, StorageError> {
+    let mut connection = connect(path, limits)?;
+    wal.watch(&mut connection)?;
     let waiting: bool = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
     if waiting {
         return Err(StorageError::Sql("another process reads it all the time".to_owned()));
@@ -113,11 +109,10 @@ fn connect(path: &Path, limits: &DurableLimits) -> rusqlite::Result<Connection> 
     connection.pragma_update(None, "trusted_schema", false)?;
     // No temporary files in a shared folder.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
-    // Each page is copied once from a long write-ahead log, however often it was written. A longer one takes longer to
-    // read after a crash. It shrinks again after it was longer than that.
-    connection.pragma_update(None, "wal_autocheckpoint", WAL_BYTES / PAGE.cast_signed())?;
+    // The thread of the store copies the write-ahead log into the file. It shrinks again after it was longer than that.
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     connection.pragma_update(None, "journal_size_limit", WAL_BYTES)?;
-    let pages = i64::try_from(limits.file / PAGE).unwrap_or(i64::MAX);
+    let pages = i64::try_from(limits.file / u64::from(PAGE.unsigned_abs())).unwrap_or(i64::MAX);
     connection.pragma_update(None, "max_page_count", pages)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)

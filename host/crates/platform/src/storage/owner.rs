@@ -4,8 +4,11 @@ use super::error::StorageError;
 use super::health::Health;
 use super::job::Job;
 use crate::durable::Strength;
+use rusqlite::hooks::Wal;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
 
 /// Opens the database again after an error of the disk, and succeeds only once everything acknowledged is on the disk and
 /// something new could be written.
@@ -19,6 +22,34 @@ pub(super) struct Owner {
     strength: Option<Strength>,
     repair: Option<Repair>,
     health: Arc<Health>,
+    wal: Option<WalLength>,
+}
+
+/// How long the write-ahead log of a database is that is copied into the file on the storage thread, so that others may make
+/// small changes at once. Clones share it.
+#[derive(Clone, Default)]
+pub(super) struct WalLength(Arc<AtomicI32>);
+
+/// Length of the write-ahead log at which it is copied into the file. Each page is copied once from a long one, however often it
+/// was written; one that is longer takes longer to read after a crash.
+pub(super) const WAL_BYTES: i32 = 32 << 20;
+pub(super) const PAGE: i32 = 4_096;
+/// How long to wait for another process that is writing.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+
+impl WalLength {
+    /// From now on it knows how long the log is behind each commit of this connection.
+    pub(super) fn watch(&self, connection: &mut Connection) -> rusqlite::Result<()> {
+        let pages = self.0.clone();
+        connection.wal_hook(Some(move |_: &mut Wal, now| {
+            pages.store(now, Ordering::Relaxed);
+            Ok(())
+        }))
+    }
+
+    fn is_long(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= WAL_BYTES / PAGE
+    }
 }
 
 /// Why no job of a group was done.
@@ -55,8 +86,14 @@ impl Owner {
         kind: TransactionBehavior,
         repair: Option<Repair>,
         health: Arc<Health>,
+        wal: Option<WalLength>,
     ) -> Self {
-        Self { connection: Some(connection), kind, strength: None, repair, health }
+        Self { connection: Some(connection), kind, strength: None, repair, health, wal }
+    }
+
+    /// Nothing can be done any more.
+    pub(super) fn close(&mut self) {
+        (self.connection, self.repair, self.wal) = (None, None, None);
     }
 
     pub(super) fn needs_repair(&self) -> bool {
@@ -75,15 +112,54 @@ impl Owner {
             }
             result => result.err(),
         };
-        if let Some(GroupError::Disk(error)) = &failed
-            && self.repair.is_some()
+        self.finish(jobs, failed);
+        if let (Some(wal), Some(connection)) = (&self.wal, &self.connection)
+            && wal.is_long()
+            && let Err(error) = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
         {
-            self.connection = None;
-            self.health.fail(error);
+            self.notice(&error.into());
+        }
+    }
+
+    /// Does a job on the thread of whoever wants it done. Returns it if that could take long: then nothing has changed.
+    pub(super) fn serve_at_once(&mut self, job: Box<dyn Job>) -> Result<(), Box<dyn Job>> {
+        let is_short = self.wal.as_ref().is_some_and(|wal| !wal.is_long()) && job.strength() == Some(Strength::Process);
+        let Some(connection) = self.connection.as_ref().filter(|_| is_short) else { return Err(job) };
+        let mut jobs = [job];
+        let attempt = match connection.busy_timeout(Duration::ZERO) {
+            Ok(()) => self.attempt(&mut jobs),
+            Err(error) => Err(error.into()),
+        };
+        let [job] = jobs;
+        let patient = self.connection.as_ref().map_or(Ok(()), |connection| connection.busy_timeout(PATIENCE));
+        match (attempt, patient) {
+            (Err(GroupError::Passing(_)), _) => Err(job),
+            (attempt, patient) => {
+                self.finish(vec![job], attempt.err());
+                if let Err(error) = patient {
+                    self.notice(&error.into());
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn finish(&mut self, jobs: Vec<Box<dyn Job>>, failed: Option<GroupError>) {
+        if let Some(failed) = &failed {
+            self.notice(failed);
         }
         let failed = failed.map(GroupError::into_inner);
         for job in jobs {
             job.finish(failed.as_ref());
+        }
+    }
+
+    fn notice(&mut self, failed: &GroupError) {
+        if let GroupError::Disk(error) = failed
+            && self.repair.is_some()
+        {
+            self.connection = None;
+            self.health.fail(error);
         }
     }
 
@@ -104,13 +180,27 @@ impl Owner {
             connection.pragma_update(None, "synchronous", synchronous(strength))?;
             self.strength = Some(strength);
         }
-        let group = connection.transaction_with_behavior(self.kind)?;
-        for job in jobs.iter_mut() {
-            job.run(&group)?;
-        }
-        group.commit()?;
-        Ok(())
+        Ok(transact(connection, self.kind, |connection| jobs.iter_mut().try_for_each(|job| job.run(connection)))?)
     }
+}
+
+/// Does the work in a transaction, with statements that are prepared once.
+fn transact(
+    connection: &Connection,
+    kind: TransactionBehavior,
+    work: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+) -> rusqlite::Result<()> {
+    let run = |sql: &str| connection.prepare_cached(sql)?.execute([]).map(drop);
+    run(match kind {
+        TransactionBehavior::Immediate => "BEGIN IMMEDIATE",
+        _ => "BEGIN",
+    })?;
+    let done = work(connection).and_then(|()| run("COMMIT"));
+    if done.is_err() && !connection.is_autocommit() {
+        // If that fails, the transaction is still open, and the next one fails to begin.
+        run("ROLLBACK")?;
+    }
+    done
 }
 
 /// A commit with `FULL` waits until the disk has the whole write-ahead log, so it keeps all commits before it, too.

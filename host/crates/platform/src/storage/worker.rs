@@ -1,13 +1,15 @@
-//! The thread that owns a database: jobs run in order and are committed in groups.
+//! The thread of a database: jobs run in order and are committed in groups.
 
 use super::error::StorageError;
 use super::health::Health;
 use super::job::{Afterwards, DatabaseJob, Job};
-use super::owner::{Owner, Repair};
+use super::owner::{Owner, Repair, WalLength};
 use crate::durable::Strength;
+use crate::sync::Mutex;
 use rusqlite::{Connection, TransactionBehavior};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, channel};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -34,6 +36,9 @@ enum Order {
 pub(super) struct Worker {
     orders: Sender<Order>,
     strength: Strength,
+    owner: Arc<Mutex<Owner>>,
+    /// Orders that the thread has not begun to do.
+    queued: Arc<AtomicUsize>,
 }
 
 /// What a worker needs to know of its database.
@@ -47,11 +52,13 @@ pub(super) struct Setup {
     /// Opens the database again after an error of the disk.
     pub(super) repair: Option<Repair>,
     pub(super) health: Arc<Health>,
+    /// Of a database in which small changes may be made at once.
+    pub(super) wal: Option<WalLength>,
 }
 
 impl Setup {
     pub(super) fn new(connection: Connection, kind: TransactionBehavior, strength: Strength) -> Self {
-        Self { connection, kind, strength, upkeep: None, repair: None, health: Arc::default() }
+        Self { connection, kind, strength, upkeep: None, repair: None, health: Arc::default(), wal: None }
     }
 }
 
@@ -76,13 +83,15 @@ impl Worker {
     /// Starts the thread.
     pub(super) fn start(setup: Setup) -> Result<Self, StorageError> {
         let (orders, queue) = channel();
-        let Setup { connection, kind, strength, upkeep, repair, health } = setup;
-        let owner = Owner::new(connection, kind, repair, health);
+        let Setup { connection, kind, strength, upkeep, repair, health, wal } = setup;
+        let owner = Arc::new(Mutex::new(Owner::new(connection, kind, repair, health, wal)));
+        let queued = Arc::<AtomicUsize>::default();
+        let (owned, taken) = (owner.clone(), queued.clone());
         std::thread::Builder::new()
             .name("storage".into())
-            .spawn(move || run(owner, &queue, upkeep.as_ref()))
+            .spawn(move || run(&owned, &queue, &taken, upkeep.as_ref()))
             .map_err(|error| StorageError::Sql(error.to_string()))?;
-        Ok(Self { orders, strength })
+        Ok(Self { orders, strength, owner, queued })
     }
 
     /// Queues a job. Jobs run in the order of these calls; `done` is called on the storage thread in the same order. The
@@ -102,7 +111,30 @@ impl Worker {
         job: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
         done: impl FnOnce(Result<T, StorageError>) + Send + 'static,
     ) -> Option<RejectedJob> {
-        self.queue(DatabaseJob::new(strength, job, done))
+        self.queue(Box::new(DatabaseJob::new(strength, job, done)))
+    }
+
+    /// The same for a change that takes microseconds: it is made on this thread if it is the next one and has nothing to wait for.
+    /// Waking another thread takes longer.
+    pub(super) fn tell_at_once<T: Send + 'static>(
+        &self,
+        strength: Strength,
+        job: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+        done: impl FnOnce(Result<T, StorageError>) + Send + 'static,
+    ) -> Option<RejectedJob> {
+        let mut job: Box<dyn Job> = Box::new(DatabaseJob::new(strength, job, done));
+        // Whatever is queued before that has been counted, and is done under this lock.
+        if let Some(mut owner) = self.owner.try_lock()
+            && self.queued.load(Ordering::Acquire) == 0
+        {
+            match owner.serve_at_once(job) {
+                Ok(()) => return None,
+                Err(refused) => job = refused,
+            }
+            // It keeps its turn.
+            return self.queue(job);
+        }
+        self.queue(job)
     }
 
     /// Calls `done` once all jobs that are queued now have been reported. It fails if the database cannot be used.
@@ -110,11 +142,12 @@ impl Worker {
         &self,
         done: impl FnOnce(Result<(), StorageError>) + Send + 'static,
     ) -> Option<RejectedJob> {
-        self.queue(Afterwards::new(done))
+        self.queue(Box::new(Afterwards::new(done)))
     }
 
-    fn queue(&self, job: impl Job + 'static) -> Option<RejectedJob> {
-        self.orders.send(Order::Job(Box::new(job))).err().map(RejectedJob)
+    fn queue(&self, job: Box<dyn Job>) -> Option<RejectedJob> {
+        self.queued.fetch_add(1, Ordering::Release);
+        self.orders.send(Order::Job(job)).err().map(RejectedJob)
     }
 
     pub(super) fn ask<T: Send + 'static>(
@@ -137,11 +170,11 @@ impl Worker {
     }
 }
 
-fn run(mut owner: Owner, queue: &Receiver<Order>, upkeep: Option<&Upkeep>) {
+fn run(owner: &Mutex<Owner>, queue: &Receiver<Order>, queued: &AtomicUsize, upkeep: Option<&Upkeep>) {
     let mut since_pruned = 0;
     loop {
         let first = match upkeep {
-            _ if owner.needs_repair() => queue.recv_timeout(REPAIR_EVERY),
+            _ if owner.lock().needs_repair() => queue.recv_timeout(REPAIR_EVERY),
             Some(_) => queue.recv_timeout(PRUNE_EVERY),
             None => queue.recv().map_err(RecvTimeoutError::from),
         };
@@ -163,8 +196,12 @@ fn run(mut owner: Owner, queue: &Receiver<Order>, upkeep: Option<&Upkeep>) {
         }
         since_pruned += jobs.len();
         let idle = jobs.is_empty();
-        // Without jobs it only repairs what needs it.
-        owner.serve(jobs);
+        {
+            let mut owner = owner.lock();
+            queued.fetch_sub(jobs.len(), Ordering::Release);
+            // Without jobs it only repairs what needs it.
+            owner.serve(jobs);
+        }
         if let Some(upkeep) = upkeep.filter(|_| close.is_none() && (idle || since_pruned >= PRUNE_AFTER)) {
             since_pruned = 0;
             let upkeep = upkeep.clone();
@@ -173,14 +210,14 @@ fn run(mut owner: Owner, queue: &Receiver<Order>, upkeep: Option<&Upkeep>) {
                     tracing::error!(%error, "old state is not removed");
                 }
             };
-            owner.serve(vec![Box::new(DatabaseJob::new(
+            owner.lock().serve(vec![Box::new(DatabaseJob::new(
                 Strength::Process,
                 move |connection: &Connection| upkeep(connection),
                 told,
             ))]);
         }
         if let Some(done) = close {
-            drop(owner);
+            owner.lock().close();
             let _ = done.send(());
             return;
         }
