@@ -1,8 +1,8 @@
 //! Records, logs and leases in one file, which several processes of one user may share.
 //!
 //! One thread writes, with one commit for all queued changes, and one reads. A read is passed on by the writing thread
-//! once everything asked for before it is committed. A small change that has nothing to wait for, neither for others nor for
-//! the disk, is made at once by whoever wants it: a step of a call must not cost two changes of threads.
+//! once everything asked for before it is committed. A small one that has nothing to wait for, neither for others nor for
+//! the disk, is done at once by whoever wants it: a step of a call must not cost two changes of threads.
 
 use super::durable_limits::DurableLimits;
 use super::error::StorageError;
@@ -42,13 +42,16 @@ pub struct SqliteStore {
     waiting: Arc<AtomicU64>,
 }
 
-/// How long a change may take, besides what its bytes take.
+/// How long a request may take, besides what its bytes take.
 #[derive(Clone, Copy)]
 enum Time {
     /// It touches some rows.
     Short,
     Long,
 }
+
+/// More is read on the store's thread.
+const MOST_READ_AT_ONCE: u64 = 1 << 20;
 
 /// A change of more bytes is made on the store's thread. Bounds how long a call's own thread is busy with it.
 const MOST_AT_ONCE: u64 = 16 << 10;
@@ -72,7 +75,9 @@ impl SqliteStore {
             wal: Some(wal),
             ..Setup::new(writer, TransactionBehavior::Immediate, Strength::Process)
         };
-        let reads = Setup::new(reader, TransactionBehavior::Deferred, Strength::Process);
+        // It never writes, so its log has no length.
+        let wal = Some(WalLength::default());
+        let reads = Setup { wal, ..Setup::new(reader, TransactionBehavior::Deferred, Strength::Process) };
         let (writes, reads) = (Arc::new(Worker::start(writes)?), Arc::new(Worker::start(reads)?));
         Ok(Self { writes, reads, health, clock, limits, waiting: Arc::default() })
     }
@@ -85,6 +90,7 @@ impl SqliteStore {
 
     fn read_with<T: Send + 'static>(
         &self,
+        time: Time,
         job: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Answer<T> {
         let (answer, pending) = oneshot::channel();
@@ -94,7 +100,10 @@ impl SqliteStore {
         };
         // Otherwise it would not see what this process has changed before, or that nothing can be changed.
         if self.waiting.load(Ordering::Relaxed) == 0 && !self.health.is_broken() {
-            drop(self.reads.tell(job, done));
+            drop(match time {
+                Time::Short => self.reads.tell_at_once(Strength::Process, job, done),
+                Time::Long => self.reads.tell(job, done),
+            });
         } else {
             let reads = self.reads.clone();
             drop(self.writes.afterwards(move |before| match before {
@@ -181,7 +190,7 @@ impl SqliteStore {
 impl DurableStore for SqliteStore {
     fn get(&self, key: &Key) -> Answer<Option<Record>> {
         let key = key.clone();
-        self.read_with(move |connection| records::get(connection, &key))
+        self.read_with(Time::Short, move |connection| records::get(connection, &key))
     }
 
     fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, strength: Strength) -> Answer<Revision> {
@@ -199,7 +208,7 @@ impl DurableStore for SqliteStore {
 
     fn list(&self, prefix: &Key, after: Option<&Key>, most: u32) -> Answer<Vec<(Key, Record)>> {
         let (prefix, after) = (prefix.clone(), after.cloned());
-        self.read_with(move |connection| records::list(connection, &prefix, after.as_ref(), most))
+        self.read_with(Time::Long, move |connection| records::list(connection, &prefix, after.as_ref(), most))
     }
 
     fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> Answer<()> {
@@ -208,7 +217,8 @@ impl DurableStore for SqliteStore {
 
     fn read(&self, log: &Key, from: u64, most_bytes: u64) -> Answer<Entries> {
         let log = log.clone();
-        self.read_with(move |connection| logs::read(connection, &log, from, most_bytes))
+        let time = if most_bytes <= MOST_READ_AT_ONCE { Time::Short } else { Time::Long };
+        self.read_with(time, move |connection| logs::read(connection, &log, from, most_bytes))
     }
 
     fn trim(&self, log: &Key, fence: Fence, before: u64) -> Answer<()> {

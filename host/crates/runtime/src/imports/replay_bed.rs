@@ -41,6 +41,10 @@ pub(super) struct Host {
 
 impl Host {
     pub(super) fn new(folder: &Path, egress: Arc<dyn Egress>, journal: CallJournal) -> Self {
+        Self::with_files(folder, OpenFiles::new(64), egress, journal)
+    }
+
+    fn with_files(folder: &Path, open_files: Arc<OpenFiles>, egress: Arc<dyn Egress>, journal: CallJournal) -> Self {
         let plugin = PluginId { side: Side::Server, name: "p".into() };
         let allow = format!("GET,PUT,POST,DELETE http://{WEB}");
         let folder = folder.display();
@@ -54,7 +58,7 @@ impl Host {
         let wasi = new_context(&authority, &GuestLog::new(plugin, &limits), &clock);
         let lineage = Lineage::root("plugins.p.x", &limits);
         let scope = CallScope::new(CallContext::new("local"), Arc::new(authority), lineage, limits);
-        let files = Files::new(scope.clone(), None, OpenFiles::new(64), journal.clone());
+        let files = Files::new(scope.clone(), None, open_files, journal.clone());
         let (http, mut hooks) = (WasiHttpCtx::new(), HttpHooks::default());
         hooks.begin(scope, egress, journal.clone());
         Self { wasi, http, hooks, table: ResourceTable::new(), files, journal, clock }
@@ -182,14 +186,20 @@ impl DurableStore for Dying {
 pub(super) struct Run {
     pub(super) folder: tempfile::TempDir,
     pub(super) store: Arc<Dying>,
-    egress: Arc<dyn Egress>,
+    pub(super) egress: Arc<dyn Egress>,
+    pub(super) open_files: Arc<OpenFiles>,
 }
 
 impl Run {
     pub(super) fn new(records: u64, answers_last: bool) -> Self {
         let (inner, left) = (MemoryStore::new(Arc::new(SystemClock)), AtomicU64::new(records));
         let store = Dying { inner, left, answers_last, died: Notify::new() };
-        Self { folder: tempfile::tempdir().unwrap(), store: Arc::new(store), egress: Arc::new(NoEgress) }
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            store: Arc::new(store),
+            egress: Arc::new(NoEgress),
+            open_files: OpenFiles::new(64),
+        }
     }
 
     /// The same, with other servers.
@@ -221,7 +231,8 @@ impl Run {
         };
         let cancel = CancellationToken::new();
         journal.end_with(&cancel);
-        let host = Host::new(self.folder.path(), self.egress.clone(), journal.clone());
+        let (files, egress) = (self.open_files.clone(), self.egress.clone());
+        let host = Host::with_files(self.folder.path(), files, egress, journal.clone());
         let mut store = Store::new(&Engine::default(), host);
         let told = tokio::select! {
             told = call(&mut store) => told.unwrap(),

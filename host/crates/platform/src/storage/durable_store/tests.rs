@@ -1,9 +1,11 @@
 //! The durable store: it keeps the contract, keeps to its limits, and says what was wrong.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+use super::super::owner::{PATIENCE, WAL_BYTES};
 use super::*;
-use crate::clock::ManualClock;
+use crate::clock::{ManualClock, SystemClock};
 use crate::durable::conformance::{TestBed, check};
+use futures::FutureExt as _;
 use futures::future::{BoxFuture, join_all};
 use std::os::unix::fs::PermissionsExt;
 use tempfile::TempDir;
@@ -100,6 +102,36 @@ async fn changes_that_wait_are_bounded() {
     assert!(answers.iter().all(|answer| matches!(answer, Ok(_) | Err(DurableError::Full(_)))), "{answers:?}");
     assert_eq!(done, 6, "each takes 1,512 bytes");
     assert!(put(0).await.is_ok(), "there is room again");
+}
+
+#[tokio::test]
+async fn nobody_waits_for_another_process_but_the_thread_of_the_store() {
+    let store_bed = Bed::new(DurableLimits::default());
+    let store = store_bed.store();
+    let other = Connection::open(store_bed.folder.path().join("durable.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let put = |value| store.put(&key("a"), vec![value], Expected::Any, Strength::Process);
+    let begun = SystemClock.now();
+    let mut answers: Vec<_> = (0..3).map(put).collect();
+    assert!(SystemClock.now() - begun < PATIENCE, "it was asked, and not waited for");
+    assert!(answers.iter_mut().all(|answer| answer.now_or_never().is_none()));
+    other.execute_batch("COMMIT").unwrap();
+    assert!(join_all(answers).await.iter().all(Result::is_ok));
+    assert_eq!(store.get(&key("a")).await.unwrap().unwrap().value, [2], "in their order");
+}
+
+#[tokio::test]
+async fn the_write_ahead_log_is_copied_into_the_file() {
+    let bed = Bed::new(DurableLimits::default());
+    let store = bed.store();
+    let wal = || std::fs::metadata(bed.folder.path().join("durable.db-wal")).unwrap().len();
+    let mut longest = 0;
+    for round in 0..12_000u64 {
+        store.put(&key(&format!("a/{}", round % 50)), vec![7; 3_000], Expected::Any, Strength::Process).await.unwrap();
+        longest = longest.max(wal());
+    }
+    let limit = u64::from(WAL_BYTES.unsigned_abs());
+    assert!((limit / 2..limit + limit / 8).contains(&longest), "{longest} of {limit}");
 }
 
 #[tokio::test]

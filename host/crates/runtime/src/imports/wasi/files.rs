@@ -90,6 +90,11 @@ impl Files {
         may
     }
 
+    /// The same for a file that an earlier run had open: it waits for others to close theirs.
+    pub(super) async fn wait_for_another(&mut self, open: usize) -> bool {
+        self.reservation.wait_for_another(open, self.scope.limits.open_files).await
+    }
+
     /// Whether the call may change anything in its directories. Other programs and other calls would see what it writes,
     /// removes or renames.
     pub(super) fn may_change(&self) -> Result<(), ErrorCode> {

@@ -6,6 +6,7 @@ use super::file_identity::FileIdentity;
 use super::file_step::{Begun, Change};
 use super::files::{GONE, RefusedPath, WasiHost};
 use super::metadata::follows;
+use super::open_files::count;
 use super::outcome::{finish, to_guest};
 use super::recorded::Flags;
 use crate::journal::Again;
@@ -131,7 +132,9 @@ impl Request {
     ) -> wasmtime::Result<Resource<Descriptor>> {
         let made = OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::TRUNCATE;
         let again = Request { path: self.path.clone(), open_flags: self.open_flags & !made, ..*self };
+        let open = count(data.ctx().table);
         if !data.files()?.0.is_gone(self.parent)
+            && data.files()?.0.wait_for_another(open).await
             && let (Ok(opened), _) = again.open(data).await?
         {
             if earlier.is_some() && identity(data, &opened)?.await.ok() == earlier {

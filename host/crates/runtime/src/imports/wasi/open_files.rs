@@ -5,7 +5,9 @@ use super::directory_stream::DirectoryStream;
 use platform::sync::Mutex;
 use policy::Principal;
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::Arc;
+use tokio::sync::Notify;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::p2::bindings::filesystem::types::Descriptor;
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream};
@@ -14,6 +16,7 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream};
 pub struct OpenFiles {
     limit: usize,
     reserved: Mutex<Reserved>,
+    freed: Notify,
 }
 
 #[derive(Default)]
@@ -31,7 +34,7 @@ pub(super) struct Reservation {
 
 impl OpenFiles {
     pub fn new(limit: usize) -> Arc<Self> {
-        Arc::new(Self { limit, reserved: Mutex::default() })
+        Arc::new(Self { limit, reserved: Mutex::default(), freed: Notify::new() })
     }
 }
 
@@ -49,6 +52,22 @@ impl Reservation {
         let covered = within_call && self.files.reserved.lock().grow(&self.principal, self.files.limit);
         self.count += usize::from(covered);
         covered
+    }
+
+    /// Waits until it covers another file beside `open`. False if the call may not have as many, whoever has others.
+    pub(super) async fn wait_for_another(&mut self, open: usize, limit: u32) -> bool {
+        let files = self.files.clone();
+        loop {
+            let mut freed = pin!(files.freed.notified());
+            freed.as_mut().enable();
+            if self.covers_another(open, limit) {
+                return true;
+            }
+            if limit as usize <= open {
+                return false;
+            }
+            freed.await;
+        }
     }
 }
 
@@ -77,6 +96,8 @@ impl Drop for Reservation {
                 reserved.by_principal.remove(&self.principal);
             }
         }
+        drop(reserved);
+        self.files.freed.notify_waiters();
     }
 }
 

@@ -2,12 +2,15 @@
 
 use super::super::http::NoEgress;
 use super::super::replay_bed::{Host, Run};
-use super::{changes, filesystem, metadata, open_at, read_directory, removals};
+use super::open_files::Reservation;
+use super::{OpenFiles, changes, filesystem, metadata, open_at, read_directory, removals};
 use crate::journal::{CallJournal, JournalProblem};
 use std::fmt::Debug;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use wasmtime::component::Resource;
 use wasmtime::{AsContextMut as _, Engine, Store};
 use wasmtime_wasi::p2::bindings::filesystem::types::{Descriptor, DescriptorFlags, ErrorCode, OpenFlags, PathFlags};
@@ -151,4 +154,20 @@ async fn a_call_that_is_stopped_anywhere_comes_to_the_same() {
             "process {process}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_file_that_was_open_is_waited_for_while_others_have_as_many_as_there_may_be() {
+    let run = Run::new(u64::MAX, true);
+    let told = run.process(1, each_change).await.unwrap();
+    let run = Run { open_files: OpenFiles::new(12), ..run };
+    let mut others = Reservation::new(run.open_files.clone(), "local".into());
+    let mut open = 0;
+    while others.covers_another(open, u32::MAX) {
+        open += 1;
+    }
+    let mut again = pin!(run.process(2, each_change));
+    assert!(tokio::time::timeout(Duration::from_millis(50), &mut again).await.is_err());
+    drop(others);
+    assert_eq!(again.await.unwrap(), told);
 }
