@@ -10,6 +10,7 @@ use super::open_files::count;
 use super::outcome::{finish, to_guest};
 use super::recorded::Flags;
 use crate::journal::Again;
+use platform::telemetry::printable;
 use policy::Access;
 use wasmtime::StoreContextMut;
 use wasmtime::component::Resource;
@@ -133,15 +134,25 @@ impl Request {
         let made = OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::TRUNCATE;
         let again = Request { path: self.path.clone(), open_flags: self.open_flags & !made, ..*self };
         let open = count(data.ctx().table);
-        if !data.files()?.0.is_gone(self.parent)
-            && data.files()?.0.wait_for_another(open).await
-            && let (Ok(opened), _) = again.open(data).await?
-        {
-            if earlier.is_some() && identity(data, &opened)?.await.ok() == earlier {
-                return Ok(opened);
+        let why = if data.files()?.0.is_gone(self.parent) {
+            "its directory is gone".to_owned()
+        } else if !data.files()?.0.wait_for_another(open).await {
+            "limits.open-files is lower than it was".to_owned()
+        } else {
+            match again.open(data).await?.0 {
+                Ok(opened) => {
+                    let found = identity(data, &opened)?.await;
+                    if earlier.is_some() && found.as_ref().ok() == earlier.as_ref() {
+                        return Ok(opened);
+                    }
+                    data.filesystem().table.delete(opened)?;
+                    format!("it was {earlier:?} and is {found:?}")
+                }
+                Err(code) => format!("{code:?}"),
             }
-            data.filesystem().table.delete(opened)?;
-        }
+        };
+        let plugin = data.files()?.0.scope().authority.plugin();
+        tracing::warn!(%plugin, "a file that a call had open is not opened again: {}", printable(&why));
         let stand_in = match data.filesystem().table.get(&self.directory())? {
             Descriptor::Dir(parent) => {
                 let file = parent.dir.try_clone()?;
