@@ -49,7 +49,9 @@ impl Guest for Job {
                 ("fuel-left", _) => said.push(format!("{:?}", meter::fuel_left())),
                 ("listen", _) => return Ok(format!("heard: {}", listen(false)?.join(", ")).into()),
                 ("listen-and-save", _) => return Ok(format!("heard: {}", listen(true)?.join(", ")).into()),
-                ("sleep", millis) => return Ok(slept(|| std::thread::sleep(Duration::from_millis(number(millis)))).into()),
+                ("sleep", millis) => {
+                    return Ok(slept(|| std::thread::sleep(Duration::from_millis(number(millis)))).into());
+                }
                 ("receive", millis) => return Ok(slept(|| drop(steering::receive(Some(number(millis))))).into()),
                 ("spin", _) => loop {
                     std::hint::spin_loop();

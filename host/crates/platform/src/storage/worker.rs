@@ -127,11 +127,13 @@ impl Worker {
         if let Some(mut owner) = self.owner.try_lock()
             && self.queued.load(Ordering::Acquire) == 0
         {
-            match owner.serve_at_once(job) {
-                Ok(()) => return None,
-                Err(refused) => job = refused,
-            }
-            // It keeps its turn.
+            job = match owner.serve_at_once(job) {
+                Ok(()) if !owner.needs_repair() => return None,
+                // The thread does not know yet that it has to repair the database.
+                Ok(()) => Box::new(Afterwards::new(drop)),
+                // It keeps its turn.
+                Err(refused) => refused,
+            };
             return self.queue(job);
         }
         self.queue(job)

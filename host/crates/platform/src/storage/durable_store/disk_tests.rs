@@ -39,13 +39,15 @@ async fn goes_on_after_the_disk_has_failed() {
         let failed = append(next, strength).await;
         assert!(matches!(failed, Err(DurableError::Failed(_))), "round {round}: {failed:?}");
         assert!(matches!(store.problem(), Some(DurableError::Failed(_))), "it says so");
-        // Whether the failed entry is there is unknown, so nobody is told until it is known.
-        assert!(matches!(store.read(&log, 0, 9).await, Err(DurableError::Failed(_))));
-        assert!(matches!(store.get(&name).await, Err(DurableError::Failed(_))));
-        assert!(matches!(append(next, Strength::Power).await, Err(DurableError::Failed(_))));
+        // In the last round, nobody asks anything: it heals by itself all the same.
+        if round < 2 {
+            // Whether the failed entry is there is unknown, so nobody is told until it is known.
+            assert!(matches!(store.read(&log, 0, 9).await, Err(DurableError::Failed(_))));
+            assert!(matches!(store.get(&name).await, Err(DurableError::Failed(_))));
+            assert!(matches!(append(next, Strength::Power).await, Err(DurableError::Failed(_))));
+        }
         let_writes(true);
-        if round == 1 {
-            // It heals by itself, without a request.
+        if round > 0 {
             let begun = SystemClock.now();
             while store.problem().is_some() {
                 assert!(SystemClock.now() - begun < Duration::from_secs(30), "{:?}", store.problem());

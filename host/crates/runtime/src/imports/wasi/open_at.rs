@@ -146,7 +146,7 @@ impl Request {
                         return Ok(opened);
                     }
                     data.filesystem().table.delete(opened)?;
-                    format!("it was {earlier:?} and is {found:?}")
+                    "something else has its name".to_owned()
                 }
                 Err(code) => format!("{code:?}"),
             }
