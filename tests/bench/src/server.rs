@@ -70,7 +70,8 @@ impl Server {
                 command.stdin(OwnedFd::from(stdin)).stdout(OwnedFd::from(stdout))
             }
         };
-        command.stderr(Stdio::piped()).kill_on_drop(true);
+        // Whoever looks for errors with it would make the server slower.
+        command.env_remove("RUST_BACKTRACE").stderr(Stdio::piped()).kill_on_drop(true);
         let program = command.as_std().get_program().to_owned();
         let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
         let log = Log::default();
