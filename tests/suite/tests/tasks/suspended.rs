@@ -226,7 +226,8 @@ fn count_messages(path: &str) {
     }
     let early = tell(&mut client, &task, numbered(9, false));
     assert_eq!((&early["error"]["code"], &early["error"]["data"]["next"]), (&json!(-32602), &json!(3)), "{early}");
-    tell(&mut client, &task, json!({"seq": 3, "end": true}))["result"]["next"].as_u64().unwrap();
+    let last = tell(&mut client, &task, json!({"seq": 3, "end": true}));
+    assert_eq!(last["result"]["next"], 4, "{last}");
     let ended = wait_for_status(&mut client, &task.task, "completed");
     assert_eq!(ended["result"]["content"][0]["text"], "heard: m0, m1, m2", "{ended}");
 }

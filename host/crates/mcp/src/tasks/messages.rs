@@ -9,6 +9,10 @@ use platform::durable::DurableError;
 use policy::Principal;
 use runtime::imports::SteeringMessage;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Until it is tried again to hold a call that is suspended.
+const AGAIN: Duration = Duration::from_millis(5);
 
 impl Tasks {
     /// Leaves a message for the call of a task that does not run at the moment. False if this principal has none with this
@@ -53,19 +57,19 @@ impl Tasks {
 
     async fn go_on_until_served(self: &Arc<Self>, id: &TaskId) -> Result<(), DurableError> {
         loop {
-            let started = self.started.notified();
-            if self.starting.lock().contains(id) {
-                started.await;
-            }
             self.go_on(id).await?;
-            let Some(running) = self.running.lock().get(id).cloned() else {
-                match self.starting.lock().contains(id) {
-                    true => continue,
-                    false => return Ok(()),
+            let running = self.running.lock().get(id).cloned();
+            if let Some(running) = running {
+                if running.stay().await {
+                    return Ok(());
                 }
-            };
-            if running.stay().await {
-                return Ok(());
+            } else {
+                // It may have been suspended again before it was told to stay, or another process is about to leave it.
+                let task = self.load(id).await?;
+                if task.is_none_or(|(task, _)| task.suspended_until().is_none()) {
+                    return Ok(());
+                }
+                tokio::time::sleep(AGAIN).await;
             }
         }
     }

@@ -72,7 +72,15 @@ impl Tasks {
     ) -> Result<bool, DurableError> {
         let Some((_, id)) = key.as_str().rsplit_once('/') else { return Ok(true) };
         let id: TaskId = id.into();
-        let Some(starting) = Starting::new(self, &id) else { return Ok(true) };
+        let starting = loop {
+            let started = self.started.notified();
+            match Starting::new(self, &id) {
+                Some(starting) => break starting,
+                None if when == TakeUp::WhenDue => return Ok(true),
+                // Whoever looks at it now may leave it, since it is not due.
+                None => started.await,
+            }
+        };
         // In this order: it runs before it is no longer starting.
         if self.running.lock().contains_key(&id) {
             return Ok(true);
