@@ -20,7 +20,7 @@ const MAX_TARGET: usize = 256;
 const MAX_LISTED: usize = 64;
 
 /// Parameters of `dev.portcullis/steer`, and arguments of the tool.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SteerParams {
     call: Option<String>,

@@ -12,10 +12,6 @@ use std::time::Duration;
 /// How long a numbered message waits for a call that runs again.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often a call is looked for that is to take a numbered message.
-const ATTEMPTS: u32 = 20;
-const AGAIN: Duration = Duration::from_millis(25);
-
 /// Sends a message to a running call. For the call of a task that does not run at the moment, the
 /// message is kept.
 pub(crate) async fn steer(
@@ -23,20 +19,23 @@ pub(crate) async fn steer(
     principal: &Principal,
     params: SteerParams,
 ) -> Result<Steered, ErrorData> {
+    let steered = try_steer(server, principal, params.clone()).await;
+    match params.of_one_call() {
+        // It may have been suspended while it was spoken to. Now that it does not run, it is told to stay.
+        Some((call, _)) if steered.is_err() && !server.running_calls.has(principal, call) => {
+            try_steer(server, principal, params).await
+        }
+        _ => steered,
+    }
+}
+
+async fn try_steer(server: &ServerContext, principal: &Principal, params: SteerParams) -> Result<Steered, ErrorData> {
     if let Some((call, message)) = params.of_one_call() {
         let is_numbered = message.seq.is_some();
-        // A call that another process has left a moment ago may not be known here yet.
-        for _ in 0..ATTEMPTS {
-            // One that runs here may be about to be suspended: it is asked to stay until it has the message.
-            if (is_numbered || !server.running_calls.has(principal, call))
-                && server.tasks.steer(principal, call, message.clone()).await.map_err(to_error)?
-            {
-                return Ok(Steered { call: call.to_owned(), next: None });
-            }
-            if !is_numbered || server.running_calls.has(principal, call) {
-                break;
-            }
-            tokio::time::sleep(AGAIN).await;
+        if !server.running_calls.has(principal, call)
+            && server.tasks.steer(principal, call, message).await.map_err(to_error)?
+        {
+            return Ok(Steered { call: call.to_owned(), next: None });
         }
         if is_numbered {
             // If it does not come to there, it says so.

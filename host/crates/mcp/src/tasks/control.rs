@@ -104,13 +104,10 @@ impl RunningTask {
         }
     }
 
-    /// Returns when its call is served, and stays for a moment; false if it is not served here any more.
-    pub(super) async fn stay(self) -> bool {
-        match self.put_in(TaskInput::Stay) {
-            Some(taken) => taken.await,
-            // It is being asked so much that it does not go away.
-            None => true,
-        }
+    /// Asks the call to stay for a moment, likewise. The answer is there when it is served.
+    pub(super) fn stay(self) -> BoxFuture<'static, bool> {
+        // If too much waits for it, it does not go away.
+        self.put_in(TaskInput::Stay).unwrap_or_else(|| ready(true).boxed())
     }
 
     fn put_in(mut self, input: TaskInput) -> Option<BoxFuture<'static, bool>> {

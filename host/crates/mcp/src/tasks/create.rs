@@ -8,6 +8,7 @@ use super::record::{TaskRecord, TaskState, millis};
 use super::runner::TaskRunner;
 use super::shown_calls::ShownCalls;
 use super::table::{NewEntry, TaskId};
+use super::take_up::Starting;
 use super::tasks::{LEASE, Tasks};
 use crate::calls::live::LiveCall;
 use platform::durable::{DurableError, Expected, Lease, Revision, Strength};
@@ -45,6 +46,7 @@ struct Stored {
     record: TaskRecord,
     stored: Option<(Revision, Lease)>,
     survive: Option<Survive>,
+    starting: Option<Starting>,
 }
 
 impl Tasks {
@@ -81,9 +83,9 @@ impl Tasks {
         if !self.table.lock().insert(entry, &self.limits) {
             return Err(NotCreated::Full);
         }
-        self.starting.lock().insert(id.clone());
-        let mut created =
-            CreatedTask(Some(Stored { tasks: self.clone(), id: id.clone(), record, stored: None, survive }));
+        let starting = Starting::new(&self, &id);
+        let tasks = self.clone();
+        let mut created = CreatedTask(Some(Stored { tasks, id: id.clone(), record, stored: None, survive, starting }));
         let (Some(record_key), Some(call_key)) = (Part::Record.key(&id), Part::Call.key(&id)) else {
             return Err(NotCreated::Store(DurableError::Failed("an id is no key".into())));
         };
@@ -107,12 +109,11 @@ impl CreatedTask {
         let Stored { tasks, id, stored, survive, .. } = self.0.as_ref()?;
         let fence = stored.as_ref()?.1.fence;
         tasks.store_journal(id, (fence, *survive), live.life()).await;
-        let Stored { tasks, id, record, stored, survive: _ } = self.0.take()?;
+        let Stored { tasks, id, record, stored, survive: _, starting } = self.0.take()?;
         let (revision, lease) = stored?;
         let (running, control) = RunningTask::new(lease);
         tasks.running.lock().insert(id.clone(), running);
-        tasks.starting.lock().remove(&id);
-        tasks.started.notify_waiters();
+        drop(starting);
         tasks.wake.notify_one();
         let runner = TaskRunner::new(tasks.clone(), id.clone(), record.clone(), revision, control);
         tasks.runners.spawn(runner.run(Some((live, finish))));
@@ -122,9 +123,9 @@ impl CreatedTask {
 
 impl Drop for CreatedTask {
     fn drop(&mut self) {
-        let Some(Stored { tasks, id, stored, .. }) = self.0.take() else { return };
+        let Some(Stored { tasks, id, stored, starting, .. }) = self.0.take() else { return };
         tasks.remove_stored(&id, stored.map(|(_, lease)| lease));
-        tasks.starting.lock().remove(&id);
+        drop(starting);
     }
 }
 

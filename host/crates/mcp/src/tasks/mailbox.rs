@@ -4,6 +4,7 @@
 use super::control::TaskRequest;
 use super::record::millis;
 use super::table::TaskId;
+use super::take_up::TakeUp;
 use super::tasks::{TaskError, Tasks};
 use platform::clock::{Clock as _, SystemClock};
 use platform::durable::{DurableError, DurableStore, Expected, Key, Record, Strength};
@@ -103,7 +104,7 @@ impl Tasks {
             return Ok(());
         }
         let key = leave(&*self.store, Place::Requests, id, &request).await?;
-        self.go_on(&id.into()).await?;
+        self.go_on(&id.into(), TakeUp::Now).await?;
         if let Ok(Some(passed_on)) = self.pass_on(key, request) {
             // So that whoever asks next sees it, if the call can go on at once.
             let _ = tokio::time::timeout(PATIENCE, passed_on).await;
@@ -153,7 +154,7 @@ impl Tasks {
                 Some((task, _)) if !task.has_ended() => {
                     if task.waits_for(&request) {
                         // It passes on what waits.
-                        self.go_on(id).await?;
+                        self.go_on(id, TakeUp::Now).await?;
                     } else if task.suspended_until().is_some() {
                         // A message to a call that does not wait for one.
                         match leave(&*self.store, Place::Messages, id, &request).await {

@@ -4,15 +4,12 @@ use super::control::TaskRequest;
 use super::mailbox::{PAGE, PATIENCE, Place, leave};
 use super::record::TaskRecord;
 use super::table::TaskId;
+use super::take_up::TakeUp;
 use super::tasks::{TaskError, Tasks};
 use platform::durable::DurableError;
 use policy::Principal;
 use runtime::imports::SteeringMessage;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// Until it is tried again to hold a call that is suspended.
-const AGAIN: Duration = Duration::from_millis(5);
 
 impl Tasks {
     /// Leaves a message for the call of a task that does not run at the moment. False if this principal has none with this
@@ -39,7 +36,7 @@ impl Tasks {
         if is_waited_for || task.suspended_until().is_none() {
             leave(&*self.store, Place::Requests, &id, &request).await?;
             if is_waited_for {
-                self.go_on(&id).await?;
+                self.go_on(&id, TakeUp::Now).await?;
             }
             self.wake.notify_one();
             return Ok(true);
@@ -57,19 +54,10 @@ impl Tasks {
 
     async fn go_on_until_served(self: &Arc<Self>, id: &TaskId) -> Result<(), DurableError> {
         loop {
-            self.go_on(id).await?;
-            let running = self.running.lock().get(id).cloned();
-            if let Some(running) = running {
-                if running.stay().await {
-                    return Ok(());
-                }
-            } else {
-                // It may have been suspended again before it was told to stay, or another process is about to leave it.
-                let task = self.load(id).await?;
-                if task.is_none_or(|(task, _)| task.suspended_until().is_none()) {
-                    return Ok(());
-                }
-                tokio::time::sleep(AGAIN).await;
+            self.go_on(id, TakeUp::AndStay).await?;
+            let Some(running) = self.running.lock().get(id).cloned() else { return Ok(()) };
+            if running.stay().await {
+                return Ok(());
             }
         }
     }

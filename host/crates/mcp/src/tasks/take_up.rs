@@ -20,8 +20,10 @@ const LEAVING: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TakeUp {
     /// Those that do not wait for something.
-    Now,
     WhenDue,
+    Now,
+    /// Somebody is about to say something to it: it is not suspended again before.
+    AndStay,
 }
 
 /// A task that this process is about to serve, until this is dropped: nobody else here takes it up.
@@ -109,6 +111,9 @@ impl Tasks {
         let written = self.store.put(&key, task.to_bytes(), Expected::At(record.revision), Strength::Process);
         let revision = written.await?;
         let (running, control) = RunningTask::new(lease);
+        if when == TakeUp::AndStay {
+            drop(running.clone().stay());
+        }
         self.running.lock().insert(id.clone(), running);
         self.table.lock().set_expiry(&id, task.expires());
         self.runners.spawn(TaskRunner::new(self.clone(), id, task, revision, control).run(None));
@@ -118,7 +123,7 @@ impl Tasks {
     }
 
     /// Goes on with a suspended task, unless another process does.
-    pub(super) async fn go_on(self: &Arc<Self>, id: &TaskId) -> Result<(), DurableError> {
+    pub(super) async fn go_on(self: &Arc<Self>, id: &TaskId, when: TakeUp) -> Result<(), DurableError> {
         let left = self.running.lock().get(id).filter(|running| running.is_being_left()).cloned();
         if let Some(left) = left {
             // If that takes long, it is tried again.
@@ -132,7 +137,7 @@ impl Tasks {
             self.table.lock().set_expiry(id, task.expires());
             return Ok(());
         }
-        if !self.take_up_one(key, record, TakeUp::Now).await? {
+        if !self.take_up_one(key, record, when).await? {
             // Should that process end, this one looks again.
             self.table.lock().suspend(id, self.now() + millis(LEASE));
         }
@@ -145,7 +150,7 @@ impl Tasks {
         self.table.lock().suspend(&id, self.now() + millis(LEASE));
         let tasks = self.clone();
         self.runners.spawn(async move {
-            if let Err(error) = tasks.go_on(&id).await {
+            if let Err(error) = tasks.go_on(&id, TakeUp::Now).await {
                 tracing::error!(task = &*id, %error, "a task that waits cannot be read; trying again");
             }
         });

@@ -1,6 +1,8 @@
 //! Tasks that are taken up while others look at them.
 
+use super::NewTask;
 use super::record::TaskState;
+use super::take_up::{Starting, TakeUp};
 use super::tests::{Fixture, Maker, all_ended};
 use super::watched_store::WatchedStore;
 use futures::poll;
@@ -34,4 +36,41 @@ async fn a_task_whose_time_is_over_is_not_removed_while_it_is_taken_up() {
     let ended = fixture.state(&second, &id).await;
     assert!(matches!(ended.state, TaskState::Failed { .. }), "its client learns why: {ended:?}");
     assert!(ended.message.unwrap().contains("server.tasks.run"));
+}
+
+/// Whoever is asked to go on with a task waits for those who look at it, whatever they make of it.
+#[tokio::test]
+async fn a_task_goes_on_also_if_somebody_looks_at_it_who_leaves_it() {
+    let fixture = Arc::new(Fixture::new());
+    let first = fixture.process();
+    let id = fixture.begin_replayable(&first).await;
+    first.close().await;
+    drop(first);
+    let second = fixture.process();
+    second.resume_with(Arc::new(Maker(None, fixture.clone())));
+    let looks = Starting::new(&second, &id).unwrap();
+    let mut goes_on = pin!(second.go_on(&id, TakeUp::Now));
+    for _ in 0..10 {
+        assert!(poll!(&mut goes_on).is_pending());
+        tokio::task::yield_now().await;
+    }
+    drop(looks);
+    timeout(PATIENCE, goes_on).await.expect("it is told").unwrap();
+    assert!(second.running.lock().contains_key(&id));
+}
+
+#[tokio::test]
+async fn nobody_waits_for_a_task_that_is_not_begun_after_all() {
+    let fixture = Fixture::new();
+    let tasks = fixture.process();
+    let new = NewTask { task: Some("a-task-that-is-known".into()), ..fixture.new_task() };
+    let id = "a-task-that-is-known".into();
+    let created = tasks.clone().create(new).await.unwrap();
+    let mut goes_on = pin!(tasks.go_on(&id, TakeUp::Now));
+    for _ in 0..10 {
+        assert!(poll!(&mut goes_on).is_pending());
+        tokio::task::yield_now().await;
+    }
+    drop(created);
+    timeout(PATIENCE, goes_on).await.expect("it is told").unwrap();
 }
