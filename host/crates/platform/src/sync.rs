@@ -69,6 +69,9 @@ mod tests {
             panic!("on purpose");
         }));
         assert!(panicked.is_err());
+        let held = mutex.try_lock().expect("it is free, and poisoned");
+        assert!(mutex.try_lock().is_none());
+        drop(held);
         *mutex.lock() += 1;
         *lock.write() += 1;
         assert_eq!((mutex.into_inner(), *lock.read()), (2, 2));

@@ -50,10 +50,9 @@ enum Time {
     Long,
 }
 
-/// More is read on the store's thread.
-const MOST_READ_AT_ONCE: u64 = 1 << 20;
-
-/// A change of more bytes is made on the store's thread. Bounds how long a call's own thread is busy with it.
+/// Of a log, more is read on the store's thread; and a change of more bytes is made there. Bounds how long the thread of whoever
+/// asks is busy with it, which others wait for.
+const MOST_READ_AT_ONCE: u64 = 64 << 10;
 const MOST_AT_ONCE: u64 = 16 << 10;
 /// What a change counts besides its bytes while it waits.
 const CHANGE_COST: u64 = 512;

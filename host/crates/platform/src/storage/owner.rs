@@ -191,13 +191,16 @@ fn transact(
     work: impl FnOnce(&Connection) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<()> {
     let run = |sql: &str| connection.prepare_cached(sql)?.execute([]).map(drop);
+    // Of a transaction that could not be rolled back, or whose work has panicked.
+    if !connection.is_autocommit() {
+        run("ROLLBACK")?;
+    }
     run(match kind {
         TransactionBehavior::Immediate => "BEGIN IMMEDIATE",
         _ => "BEGIN",
     })?;
     let done = work(connection).and_then(|()| run("COMMIT"));
     if done.is_err() && !connection.is_autocommit() {
-        // If that fails, the transaction is still open, and the next one fails to begin.
         run("ROLLBACK")?;
     }
     done

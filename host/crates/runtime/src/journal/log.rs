@@ -4,8 +4,9 @@ use super::entry::Entry;
 use platform::durable::{Answer, DurableError, DurableStore, Entries, Fence, Key, Strength};
 use std::sync::Arc;
 
-/// Bytes that are read at once.
+/// Bytes that are read at once. Most logs are not longer than the first part, which a store may read without another thread.
 const PART: u64 = 1 << 20;
+const FIRST_PART: u64 = 64 << 10;
 
 /// The log of one call. It is written by one process at a time, whose token the store checks.
 #[derive(Clone)]
@@ -33,7 +34,7 @@ pub enum RoomChange {
 impl JournalLog {
     /// All records of a log.
     pub async fn read(store: &dyn DurableStore, key: &Key) -> Result<Entries, DurableError> {
-        let mut all = Self::read_part(store, key, 0).await?;
+        let mut all = store.read(key, 0, FIRST_PART).await?;
         loop {
             let read = all.first + all.entries.len() as u64;
             if read >= all.next {
