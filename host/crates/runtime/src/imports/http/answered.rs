@@ -3,7 +3,7 @@
 use super::super::streams::{BodyEnd, Data, HttpFailure};
 use super::access::Hops;
 use bytes::Bytes;
-use futures::stream;
+use futures::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
 use http_body_util::{BodyExt, StreamBody};
 use platform::outbound::{Body as _, Frame};
@@ -142,7 +142,7 @@ impl Whole {
 /// A body that ended with its process, unless the guest knows it to its end.
 fn lost(end: BodyEnd) -> WasiBody {
     let failure = move || (!end.was_told()).then_some(Err(Error::HttpResponseIncomplete));
-    StreamBody::new(stream::poll_fn(move |_| Poll::Ready(failure()))).boxed_unsync()
+    StreamBody::new(stream::poll_fn(move |_| Poll::Ready(failure())).take(1)).boxed_unsync()
 }
 
 /// A body of these bytes that then fails, if there is an error.

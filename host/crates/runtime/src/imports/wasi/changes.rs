@@ -4,7 +4,7 @@ use super::super::streams::Data;
 use super::blocking::{FilesystemFuture, blocking};
 use super::disk_quota::{ENTRY_SIZE, QuotaUse};
 use super::file_step::{Begun, Change};
-use super::files::{GONE, WasiHost};
+use super::files::WasiHost;
 use super::metadata::follows;
 use super::quota_stream::QuotaStream;
 use crate::journal::Again;
@@ -185,7 +185,7 @@ pub(super) fn stream<T: WasiHost>(
         Err(code) => return Ok((Err(code),)),
     };
     let (files, _) = data.files()?;
-    let gone = files.is_gone(descriptor.rep()).then_some(GONE);
+    let gone = files.gone(descriptor.rep());
     let in_own = files.is_in_own(descriptor.rep());
     let (scope, journal) = (files.scope().clone(), files.journal().clone());
     let stream: DynOutputStream = Box::new(QuotaStream::new(file, &quota, scope, at, in_own, journal, gone));

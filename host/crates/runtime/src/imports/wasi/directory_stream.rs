@@ -27,8 +27,8 @@ struct Before {
     directory: Arc<File>,
     /// Entries that the guest has got.
     passed: u64,
-    /// Whether it is no longer there.
-    gone: bool,
+    /// What the call lacks, if it is no longer there.
+    gone: Option<&'static str>,
 }
 
 struct Rest {
@@ -43,7 +43,7 @@ impl DirectoryStream {
     }
 
     /// For a replayed call: it is opened when something is read that is not recorded.
-    pub(super) fn opened_before(directory: Arc<File>, gone: bool) -> Self {
+    pub(super) fn opened_before(directory: Arc<File>, gone: Option<&'static str>) -> Self {
         Self { ahead: VecDeque::new(), rest: None, before: Some(Before { directory, passed: 0, gone }) }
     }
 
@@ -54,8 +54,8 @@ impl DirectoryStream {
         }
     }
 
-    pub(super) fn is_gone(&self) -> bool {
-        self.before.as_ref().is_some_and(|before| before.gone)
+    pub(super) fn gone(&self) -> Option<&'static str> {
+        self.before.as_ref().and_then(|before| before.gone)
     }
 
     pub(super) async fn next(&mut self) -> Result<Option<DirectoryEntry>, ErrorCode> {

@@ -2,7 +2,7 @@
 
 use super::super::import_span::ImportSpan;
 use super::disk_quota::ENTRY_SIZE;
-use super::files::{GONE, WasiHost};
+use super::files::WasiHost;
 use super::outcome::{finish, to_guest};
 use super::recorded::Code;
 use crate::journal::{Again, Step};
@@ -142,8 +142,8 @@ impl Change {
 
     /// Says that the change needs another descriptor, too. Never returns if that cannot be opened any more.
     pub(super) async fn needs<T: WasiHost>(&self, data: &mut T, descriptor: u32) -> wasmtime::Result<()> {
-        if data.files()?.0.is_gone(descriptor) {
-            self.step.lost(GONE);
+        if let Some(lacks) = data.files()?.0.gone(descriptor) {
+            self.step.lost(lacks);
             return std::future::pending().await;
         }
         Ok(())

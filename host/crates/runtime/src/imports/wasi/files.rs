@@ -11,14 +11,16 @@ use crate::engine::CallError;
 use crate::journal::{CallJournal, Step};
 use policy::{Access, Recipient, TreeBudget};
 use serde::Serialize;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use wasmtime_wasi::WasiView;
 use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
-/// What a replayed call needs that has a file which is no longer there.
+/// What a replayed call needs that has a file which is no longer there, or which it cannot have.
 pub(super) const GONE: &str = "a file that cannot be opened any more";
+pub(super) const REPLACED: &str = "a file whose name another one has by now";
+pub(super) const OVER_LIMIT: &str = "more open files than limits.open-files allows by now";
 
 /// A path that the sandbox refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,9 +40,9 @@ pub struct Files {
     granted: Option<Arc<QuotaUse>>,
     /// Descriptors in the plugin's own directory. Updated when a number is reused.
     in_own: HashSet<u32>,
-    /// Likewise, those of files that an earlier run had open and that could not be opened again. As long as the journal has
-    /// what the guest asks of them, that does not matter.
-    gone: HashSet<u32>,
+    /// Likewise, those of files that an earlier run had open and that could not be opened again, with what the call lacks. As
+    /// long as the journal has what the guest asks of them, that does not matter.
+    gone: HashMap<u32, &'static str>,
     reservation: Reservation,
     /// Whether the log says that it may open no more files.
     has_warned: bool,
@@ -64,7 +66,7 @@ impl Files {
             own: None,
             granted: None,
             in_own: HashSet::new(),
-            gone: HashSet::new(),
+            gone: HashMap::new(),
             reservation,
             has_warned: false,
             journal,
@@ -119,13 +121,14 @@ impl Files {
         self.gone.remove(&descriptor);
     }
 
-    pub(super) fn track_gone(&mut self, descriptor: u32, in_own: bool) {
+    pub(super) fn track_gone(&mut self, descriptor: u32, in_own: bool, lacks: &'static str) {
         self.track(descriptor, in_own);
-        self.gone.insert(descriptor);
+        self.gone.insert(descriptor, lacks);
     }
 
-    pub(super) fn is_gone(&self, descriptor: u32) -> bool {
-        self.gone.contains(&descriptor)
+    /// What the call lacks, if it has a descriptor of a file that could not be opened again.
+    pub(super) fn gone(&self, descriptor: u32) -> Option<&'static str> {
+        self.gone.get(&descriptor).copied()
     }
 
     /// Counts what files grew by in a change that an earlier run has made. In the plugin's own directory it is measured.
@@ -189,8 +192,10 @@ pub trait WasiHost: WasiView + 'static {
         arguments: &impl Serialize,
     ) -> wasmtime::Result<Step> {
         let step = self.begin_step(import, arguments);
-        if self.files()?.0.is_gone(descriptor) && !step.is_recorded() {
-            step.lost(GONE);
+        if let Some(lacks) = self.files()?.0.gone(descriptor)
+            && !step.is_recorded()
+        {
+            step.lost(lacks);
         }
         Ok(step)
     }

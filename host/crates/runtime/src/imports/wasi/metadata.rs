@@ -4,7 +4,7 @@
 use super::super::streams::{JournaledInput, wrap_input};
 use super::blocking::FilesystemFuture;
 use super::file_step::ask;
-use super::files::{GONE, WasiHost};
+use super::files::WasiHost;
 use super::outcome::to_guest;
 use super::recorded::{Flags, Hash, Kind, Piece, Stat};
 use wasmtime::StoreContextMut;
@@ -55,7 +55,7 @@ pub(super) fn read_via_stream<T: WasiHost>(
 ) -> wasmtime::Result<Streamed> {
     let data = store.data_mut();
     let (files, _) = data.files()?;
-    let (journal, gone) = (files.journal().clone(), files.is_gone(file.rep()).then_some(GONE));
+    let (journal, gone) = (files.journal().clone(), files.gone(file.rep()));
     let stream = to_guest(data.filesystem().read_via_stream(file, at))?;
     if let (true, Ok(stream)) = (journal.is_on(), &stream) {
         wrap_input(data.ctx().table, stream, |inner| JournaledInput::of_file(inner, journal, gone))?;
@@ -136,8 +136,10 @@ fn is_same_object<T: WasiHost>(mut store: Caller<'_, T>, (one, other): (File, Fi
     Box::new(async move {
         let data = store.data_mut();
         let step = data.begin_file_step("filesystem.is-same-object", one.rep(), &())?;
-        if data.files()?.0.is_gone(other.rep()) && !step.is_recorded() {
-            step.lost(GONE);
+        if let Some(lacks) = data.files()?.0.gone(other.rep())
+            && !step.is_recorded()
+        {
+            step.lost(lacks);
         }
         Ok((step.try_ask(data.filesystem().is_same_object(one, other)).await?,))
     })

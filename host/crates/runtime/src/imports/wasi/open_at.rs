@@ -4,13 +4,12 @@ use super::blocking::FilesystemFuture;
 use super::disk_quota::ENTRY_SIZE;
 use super::file_identity::FileIdentity;
 use super::file_step::{Begun, Change};
-use super::files::{GONE, RefusedPath, WasiHost};
+use super::files::{GONE, OVER_LIMIT, REPLACED, RefusedPath, WasiHost};
 use super::metadata::follows;
 use super::open_files::count;
 use super::outcome::{finish, to_guest};
 use super::recorded::Flags;
 use crate::journal::Again;
-use platform::telemetry::printable;
 use policy::Access;
 use wasmtime::StoreContextMut;
 use wasmtime::component::Resource;
@@ -134,25 +133,21 @@ impl Request {
         let made = OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::TRUNCATE;
         let again = Request { path: self.path.clone(), open_flags: self.open_flags & !made, ..*self };
         let open = count(data.ctx().table);
-        let why = if data.files()?.0.is_gone(self.parent) {
-            "its directory is gone".to_owned()
-        } else if !data.files()?.0.wait_for_another(open).await {
-            "limits.open-files is lower than it was".to_owned()
-        } else {
-            match again.open(data).await?.0 {
+        let has_room = data.files()?.0.wait_for_another(open).await;
+        let lacks = match data.files()?.0.gone(self.parent) {
+            Some(lacks) => lacks,
+            None if !has_room => OVER_LIMIT,
+            None => match again.open(data).await?.0 {
                 Ok(opened) => {
-                    let found = identity(data, &opened)?.await;
-                    if earlier.is_some() && found.as_ref().ok() == earlier.as_ref() {
+                    if earlier.is_some() && identity(data, &opened)?.await.ok() == earlier {
                         return Ok(opened);
                     }
                     data.filesystem().table.delete(opened)?;
-                    "something else has its name".to_owned()
+                    REPLACED
                 }
-                Err(code) => format!("{code:?}"),
-            }
+                Err(_) => GONE,
+            },
         };
-        let plugin = data.files()?.0.scope().authority.plugin();
-        tracing::warn!(%plugin, "a file that a call had open is not opened again: {}", printable(&why));
         let stand_in = match data.filesystem().table.get(&self.directory())? {
             Descriptor::Dir(parent) => {
                 let file = parent.dir.try_clone()?;
@@ -166,7 +161,7 @@ impl Request {
         let descriptor = data.filesystem().table.push(stand_in)?;
         let (files, _) = data.files()?;
         let in_own = files.is_in_own(self.parent);
-        files.track_gone(descriptor.rep(), in_own);
+        files.track_gone(descriptor.rep(), in_own, lacks);
         Ok(descriptor)
     }
 }

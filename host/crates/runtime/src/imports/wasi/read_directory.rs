@@ -3,7 +3,7 @@
 use super::blocking::FilesystemFuture;
 use super::directory_stream::DirectoryStream;
 use super::file_step::ask;
-use super::files::{GONE, WasiHost};
+use super::files::WasiHost;
 use super::recorded::{Code, Entry};
 use wasmtime::StoreContextMut;
 use wasmtime::component::{LinkerInstance, Resource, ResourceType};
@@ -34,7 +34,7 @@ pub(super) fn open<T: WasiHost>(
             Descriptor::File(_) => return Ok((Err(ErrorCode::NotDirectory),)),
         };
         let mut step = data.begin_file_step("filesystem.read-directory", of, &())?;
-        let (replayed, gone) = (step.is_recorded(), data.files()?.0.is_gone(of));
+        let (replayed, gone) = (step.is_recorded(), data.files()?.0.gone(of));
         let opened = match step.recorded::<Result<(), Code>>().await {
             Some(Err(code)) => return Ok((Err(code.into()),)),
             Some(Ok(())) => {
@@ -65,8 +65,8 @@ pub(super) fn next<T: WasiHost>(
         let stream = data.filesystem().table.get_mut(&stream)?;
         if step.is_recorded() {
             stream.passed_before();
-        } else if stream.is_gone() {
-            step.lost(GONE);
+        } else if let Some(lacks) = stream.gone() {
+            step.lost(lacks);
         }
         ask::<Entry, _>(step, async { stream.next().await.map_err(Into::into) }).await
     })
