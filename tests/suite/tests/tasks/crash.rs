@@ -16,7 +16,7 @@ const POINTS: usize = 40;
 /// Tasks that begin between two ends of the host, under load.
 const TASKS: usize = 4;
 /// Tasks that are under way, at most: each has files open, of which one principal may have only so many.
-const AT_ONCE: usize = 60;
+const AT_ONCE: usize = 120;
 
 fn rounds() -> usize {
     std::env::var("PORTCULLIS_CRASH_ROUNDS").ok().and_then(|count| count.parse().ok()).unwrap_or(ROUNDS)

@@ -7,6 +7,7 @@ use super::log::GuestLog;
 use super::types::CallContext;
 use super::wasi::{CallClock, Files, OpenFiles, RefusedPath, WasiHost, new_context};
 use crate::journal::{CallJournal, JournalLog, JournalProblem, Step};
+use fastrand::Rng;
 use platform::audit::CallAudit;
 use platform::clock::{Clock, SystemClock};
 use platform::durable::{
@@ -25,6 +26,8 @@ use wasmtime::{Engine, Store};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
+/// Records of a process that ends at a random one.
+const MOST_RECORDS: u64 = 40;
 /// The server that calls may ask.
 pub(super) const WEB: &str = "web.test";
 
@@ -199,6 +202,25 @@ impl Run {
             store: Arc::new(store),
             egress: Arc::new(NoEgress),
             open_files: OpenFiles::new(64),
+        }
+    }
+
+    /// Runs a call whose process ends after random numbers of records, at most `ends` times, and then no more.
+    pub(super) async fn to_end<T>(
+        &self,
+        rng: &mut Rng,
+        ends: u64,
+        call: impl AsyncFn(&mut Store<Host>) -> wasmtime::Result<T>,
+    ) -> Result<T, JournalProblem> {
+        let mut process = 1;
+        loop {
+            let left = if process > ends { u64::MAX } else { rng.u64(..MOST_RECORDS) };
+            self.store.left.store(left, Ordering::Relaxed);
+            match self.process(process, &call).await {
+                Ok((told, _)) => return Ok(told),
+                Err(Some(problem)) => return Err(problem),
+                Err(None) => process += 1,
+            }
         }
     }
 

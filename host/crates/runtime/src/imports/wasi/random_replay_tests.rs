@@ -10,7 +10,6 @@ use fastrand::Rng;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use wasmtime::component::Resource;
 use wasmtime::{AsContextMut as _, Engine, Store};
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, DescriptorType, OpenFlags, PathFlags};
@@ -132,24 +131,14 @@ async fn check(calls: u64) {
         let mut store =
             Store::new(&Engine::default(), Host::new(plain.path(), Arc::new(NoEgress), CallJournal::default()));
         let told = random(&mut store, call.clone()).await.unwrap();
-        let run = Run::new(rng.u64(..40), rng.bool());
-        let mut process = 1;
-        let ended = loop {
-            match run.process(process, async |store| random(store, call.clone()).await).await {
-                Err(None) => {}
-                ended => break ended,
-            }
-            process += 1;
-            let left = if process > ENDS { u64::MAX } else { rng.u64(..40) };
-            run.store.left.store(left, Ordering::Relaxed);
-        };
-        match ended {
-            Ok((second, _)) => {
+        let run = Run::new(0, rng.bool());
+        match run.to_end(&mut rng, ENDS, async |store| random(store, call.clone()).await).await {
+            Ok(second) => {
                 assert_eq!(second, told, "call {seed}");
                 assert_eq!(all(run.folder.path()), all(plain.path()), "call {seed}");
                 same += 1;
             }
-            Err(Some(JournalProblem::Unknown { import, .. } | JournalProblem::Lost { import, .. })) => {
+            Err(JournalProblem::Unknown { import, .. } | JournalProblem::Lost { import, .. }) => {
                 *given_up.entry(import).or_default() += 1;
             }
             Err(problem) => panic!("call {seed}: {problem:?}"),
