@@ -4,6 +4,7 @@
 use super::*;
 use crate::clock::SystemClock;
 use std::process::{Child, Command, Stdio};
+use std::sync::Barrier;
 
 const PROCESSES: u64 = 3;
 const EACH: u64 = 150;
@@ -46,6 +47,22 @@ async fn counts_with_others() {
     }
     // Nothing is closed in good order.
     std::mem::forget(store);
+}
+
+#[test]
+fn many_open_a_new_folder_at_once() {
+    for _ in 0..20 {
+        let home = tempfile::tempdir().unwrap();
+        let (state, together) = (home.path().join("state"), Barrier::new(8));
+        let open = || {
+            together.wait();
+            SqliteStore::open(&state, Arc::new(SystemClock)).map(drop)
+        };
+        std::thread::scope(|scope| {
+            let opened: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
+            opened.into_iter().for_each(|one| one.join().unwrap().unwrap());
+        });
+    }
 }
 
 #[tokio::test]
