@@ -5,9 +5,8 @@ use super::error::StorageError;
 use super::open::{make, private};
 use super::owner::{PAGE, PATIENCE, WAL_BYTES, WalLength, synchronous};
 use crate::durable::Strength;
-use crate::folder::Folder;
 use rusqlite::{Connection, TransactionBehavior};
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 pub(super) const FILE: &str = "durable.db";
@@ -62,11 +61,11 @@ pub(super) fn open(folder: &Path, limits: &DurableLimits, wal: &WalLength) -> Re
     let path = folder.join(FILE);
     make(&path)?;
     let unusable = |error: std::io::Error| StorageError::Folder { path: folder.to_owned(), problem: error.to_string() };
-    let opened = Folder::open_readable(folder).map_err(unusable)?;
+    let opened = File::open(folder).map_err(unusable)?;
     // Of two processes that make the same file, SQLite tells one at once that it is locked.
     opened.lock().map_err(unusable)?;
     // The name of the file must survive a loss of power like what is in it.
-    opened.sync().map_err(unusable)?;
+    opened.sync_all().map_err(unusable)?;
     let broken = |error: rusqlite::Error| StorageError::Broken { path: path.clone(), problem: error.to_string() };
     let mut writer = connect(&path, limits).map_err(broken)?;
     let making = writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
