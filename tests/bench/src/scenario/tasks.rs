@@ -87,7 +87,6 @@ async fn recover(lab: &Lab, contender: Contender) -> Result<[f64; 1]> {
     let ended = together(&server, tasks, async |client, task| follow(client, &task, "completed").await.map(|()| task));
     ended.await.map_err(|error| server.explain(&error))?;
     let took = began.elapsed();
-    eprintln!("DBG {:?} {:?}", began.elapsed(), server.cpu_time());
     server.stop().await?;
     Ok([WAITING as f64 / took.as_secs_f64()])
 }

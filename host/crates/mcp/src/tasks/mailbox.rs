@@ -71,16 +71,9 @@ pub(super) async fn leave(
     let all = place.of_task(id).ok_or(TaskError::Unknown)?;
     // Text and answers can always be written.
     let value = serde_json::to_vec(request).unwrap_or_default();
-    let (mut after, mut count, mut bytes) = (None, 0, value.len());
-    loop {
-        // A page has fewer records if they are large.
-        let page = store.list(&all, after.as_ref(), PAGE).await?;
-        let Some((last, _)) = page.last() else { break };
-        after = Some(last.clone());
-        count += page.len();
-        bytes += page.iter().map(|(_, record)| record.value.len()).sum::<usize>();
-    }
-    if count >= place.most() || bytes > MOST_BYTES {
+    let waiting = waiting(store, place, id).await?;
+    let bytes = value.len() + waiting.iter().map(|(_, record)| record.value.len()).sum::<usize>();
+    if waiting.len() >= place.most() || bytes > MOST_BYTES {
         return Err(TaskError::TooMuch);
     }
     // In the order in which they came, as far as the clocks of several processes agree.
@@ -91,21 +84,44 @@ pub(super) async fn leave(
     Ok(key)
 }
 
+/// What waits for a task, in the order in which it came.
+pub(super) async fn waiting(
+    store: &dyn DurableStore,
+    place: Place,
+    id: &str,
+) -> Result<Vec<(Key, Record)>, DurableError> {
+    let (mut after, mut all) = (None, Vec::new());
+    let Some(prefix) = place.of_task(id) else { return Ok(all) };
+    loop {
+        // A page has fewer records if they are large.
+        let page = store.list(&prefix, after.as_ref(), PAGE).await?;
+        let Some((last, _)) = page.last() else { return Ok(all) };
+        after = Some(last.clone());
+        all.extend(page);
+    }
+}
+
 impl Tasks {
     /// Asks something of a task that had not ended a moment ago.
     pub(super) async fn ask(self: &Arc<Self>, id: &str, request: TaskRequest) -> Result<(), TaskError> {
-        let running = self.running.lock().get(id).cloned();
-        if let Some(asked) = running.and_then(|running| running.ask(request.clone()))
-            && asked.await
-        {
-            return Ok(());
+        if !self.running.lock().contains_key(id) {
+            self.go_on(&id.into(), TakeUp::Now).await?;
         }
-        if self.load(id).await?.is_none_or(|(task, _)| task.has_ended()) {
+        let running = self.running.lock().get(id).cloned();
+        // Whoever asks has no answer before it is stored, so nothing is lost if this process is killed meanwhile.
+        let told = match running.and_then(|running| running.ask(request.clone())) {
+            Some(asked) => tokio::time::timeout(PATIENCE, asked).await,
+            None => Ok(false),
+        };
+        if told == Ok(true) || self.load(id).await?.is_none_or(|(task, _)| task.has_ended()) {
             return Ok(());
         }
         let key = leave(&*self.store, Place::Requests, id, &request).await?;
         self.go_on(&id.into(), TakeUp::Now).await?;
-        if let Ok(Some(passed_on)) = self.pass_on(key, request) {
+        let passed_on = self.pass_on(key, request);
+        if told.is_ok()
+            && let Ok(Some(passed_on)) = passed_on
+        {
             // So that whoever asks next sees it, if the call can go on at once.
             let _ = tokio::time::timeout(PATIENCE, passed_on).await;
         }
@@ -115,8 +131,7 @@ impl Tasks {
     /// Passes on what was asked of a task that is about to be served here, before anything new. What it does not take now it is asked
     /// later.
     pub(super) async fn take_requests_of(self: &Arc<Self>, id: &TaskId) -> Result<(), DurableError> {
-        let Some(all) = Place::Requests.of_task(id) else { return Ok(()) };
-        for (key, record) in self.store.list(&all, None, PAGE).await? {
+        for (key, record) in waiting(&*self.store, Place::Requests, id).await? {
             if let Ok(request) = serde_json::from_slice(&record.value)
                 && self.pass_on(key, request).is_err()
             {
@@ -212,9 +227,11 @@ fn task_of(key: &Key) -> TaskId {
 
 #[cfg(test)]
 mod tests {
+    use super::super::call::NotMade;
+    use super::super::tests::{Fixture, Maker, all_ended};
     use super::*;
-    use platform::clock::SystemClock;
     use platform::durable::MemoryStore;
+    use rmcp::model::InputResponses;
     use runtime::imports::SteeringMessage;
 
     async fn steer(store: &MemoryStore, id: &str, bytes: usize) -> Result<(), TaskError> {
@@ -237,5 +254,25 @@ mod tests {
         assert!(steer(&store, "large", large).await.is_err());
         steer(&store, "large", large / 2).await.expect("there is room for a smaller one");
         steer(&store, "another", large).await.expect("each task has its own bounds");
+    }
+
+    /// Its client is answered all the same, also while it is served here.
+    #[tokio::test]
+    async fn what_is_asked_of_a_task_that_waits_for_its_plugin_is_kept() {
+        let fixture = Arc::new(Fixture::new());
+        let first = fixture.process();
+        let id = fixture.begin_replayable(&first).await;
+        first.close().await;
+        drop(first);
+        let second = fixture.process();
+        second.resume_with(Arc::new(Maker(Some(NotMade::NotYet("no plugin".into())), fixture.clone())));
+        let asked = || waiting(&*fixture.store, Place::Requests, &id);
+        for expected in 1..=2 {
+            let answered = second.ask(&id, TaskRequest::Answer(InputResponses::default()));
+            tokio::time::timeout(PATIENCE * 10, answered).await.expect("its client hangs").unwrap();
+            assert_eq!(asked().await.unwrap().len(), expected);
+        }
+        second.ask(&id, TaskRequest::Cancel).await.unwrap();
+        all_ended(&second).await;
     }
 }

@@ -1,7 +1,7 @@
 //! Messages for the call of a task that does not run at the moment. They are kept until it does.
 
 use super::control::TaskRequest;
-use super::mailbox::{PAGE, PATIENCE, Place, leave};
+use super::mailbox::{PATIENCE, Place, leave, waiting};
 use super::record::TaskRecord;
 use super::table::TaskId;
 use super::take_up::TakeUp;
@@ -74,8 +74,8 @@ impl Tasks {
 
     /// Puts the messages that were kept into the queue of a call that is about to run again.
     pub(super) async fn take_messages(&self, id: &TaskId, record: &TaskRecord) -> Result<(), DurableError> {
-        let (Some(all), Some(maker)) = (Place::Messages.of_task(id), self.maker.get()) else { return Ok(()) };
-        for (key, stored) in self.store.list(&all, None, PAGE).await? {
+        let Some(maker) = self.maker.get() else { return Ok(()) };
+        for (key, stored) in waiting(&*self.store, Place::Messages, id).await? {
             // In this order: a message may get lost with the host, and is not said twice.
             self.forget(&key).await?;
             if let Ok(TaskRequest::Steer(message)) = serde_json::from_slice(&stored.value)
@@ -89,8 +89,7 @@ impl Tasks {
 
     /// Removes the messages that nobody will read.
     pub(super) async fn forget_messages(&self, id: &TaskId) -> Result<(), DurableError> {
-        let Some(all) = Place::Messages.of_task(id) else { return Ok(()) };
-        for (key, _) in self.store.list(&all, None, PAGE).await? {
+        for (key, _) in waiting(&*self.store, Place::Messages, id).await? {
             self.forget(&key).await?;
         }
         Ok(())

@@ -98,18 +98,27 @@ impl Tasks {
             return Ok(true);
         }
         let Some(lease) = self.store.acquire(&key, &self.holder, LEASE).await? else { return Ok(false) };
-        // It may have ended before the lease was free.
-        let Some((mut task, record)) = self.load(&id).await? else { return Ok(true) };
-        if task.has_ended() {
-            self.insert_stored(&id, &task, record.value.len(), None);
-            drop(self.store.release(&lease));
-            return Ok(true);
-        }
-        // Its time may be over. Until it runs, it is not removed for that.
-        self.insert_stored(&id, &task, record.value.len(), Some(self.now() + millis(LEASE)));
-        (task.owner, task.suspended) = (lease.fence.0, None);
-        let written = self.store.put(&key, task.to_bytes(), Expected::At(record.revision), Strength::Process);
-        let revision = written.await?;
+        let (mut task, mut record) = (task, record);
+        let revision = loop {
+            if task.has_ended() {
+                self.insert_stored(&id, &task, record.value.len(), None);
+                drop(self.store.release(&lease));
+                return Ok(true);
+            }
+            // Its time may be over. Until it runs, it is not removed for that.
+            self.insert_stored(&id, &task, record.value.len(), Some(self.now() + millis(LEASE)));
+            (task.owner, task.suspended) = (lease.fence.0, None);
+            match self.store.put(&key, task.to_bytes(), Expected::At(record.revision), Strength::Process).await {
+                Ok(revision) => break revision,
+                // It was changed before the lease was free.
+                Err(DurableError::Conflict(_)) => {}
+                Err(error) => return Err(error),
+            }
+            match self.load(&id).await? {
+                Some(now) => (task, record) = now,
+                None => return Ok(true),
+            }
+        };
         let (running, control) = RunningTask::new(lease);
         if when == TakeUp::AndStay {
             drop(running.clone().stay());

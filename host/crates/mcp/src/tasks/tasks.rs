@@ -201,6 +201,9 @@ impl Tasks {
         id: &str,
         outcomes: Map<String, Value>,
     ) -> Result<(), TaskError> {
+        if outcomes.is_empty() {
+            return Ok(());
+        }
         let mut outcomes = outcomes;
         let task = self.get(principal, id).await?;
         if task.suspended_until().is_some() {

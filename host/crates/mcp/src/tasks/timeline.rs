@@ -14,6 +14,8 @@ mod tests;
 
 /// Steps of a timeline, besides those above the ones that are listed. Bounds what is stored of a call that makes very many.
 const MOST: usize = 500;
+/// Records of which one is made at once. Bounds how long others wait for the thread.
+const MOST_AT_ONCE: usize = 500;
 /// What says nothing of a call's way, and is between any two other steps of one that looks for messages again and again.
 const LEFT_OUT: [&str; 3] = ["clocks.", "random.", "steering.next"];
 /// What waits for somebody outside, as the names of imports begin. A call of another tool does if none of its steps is known.
@@ -88,17 +90,18 @@ impl Timeline {
             return Ok(Self::default());
         };
         let steps = JournalLog::read(store, &journal).await?.entries;
+        let few = steps.len() <= MOST_AT_ONCE;
         let asked = store.get(&asked).await?.and_then(|asked| AskedQuestions::from_bytes(&asked.value).ok());
         let (asked, created) = (asked.unwrap_or_default(), record.created);
         let open: HashSet<String> = match &record.state {
             TaskState::InputRequired { requests } => requests.keys().cloned().collect(),
             _ => HashSet::new(),
         };
-        // A journal may have very many records.
-        let made = tokio::task::spawn_blocking(move || {
-            Self::new(&steps, created, until, &asked.steps(|key| open.contains(key)))
-        });
-        made.await.map_err(|error| DurableError::Failed(error.to_string()))
+        let make = move || Self::new(&steps, created, until, &asked.steps(|key| open.contains(key)));
+        if few {
+            return Ok(make());
+        }
+        tokio::task::spawn_blocking(make).await.map_err(|error| DurableError::Failed(error.to_string()))
     }
 
     /// `created` and `until` are times of the task. `asking` are the steps that ask something: what is not answered is in no

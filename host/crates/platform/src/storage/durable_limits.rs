@@ -22,7 +22,8 @@ impl Default for DurableLimits {
 
 /// What an entry counts besides its bytes, so that empty ones count, too.
 pub(super) const ENTRY_COST: u64 = 64;
-/// Bytes of a page of records. Bounds the memory of a reader who lists large ones.
-pub(super) const LIST_BYTES: u64 = 16 << 20;
+/// Bytes of a page of records. Bounds the memory of a reader who lists large ones, and how long the thread of whoever asks is busy
+/// with it.
+pub(super) const LIST_BYTES: u64 = 64 << 10;
 /// Entries of one part of a log. Bounds the memory of a reader of empty ones.
 pub(super) const READ_ENTRIES: usize = 65_536;

@@ -207,7 +207,7 @@ impl DurableStore for SqliteStore {
 
     fn list(&self, prefix: &Key, after: Option<&Key>, most: u32) -> Answer<Vec<(Key, Record)>> {
         let (prefix, after) = (prefix.clone(), after.cloned());
-        self.read_with(Time::Long, move |connection| records::list(connection, &prefix, after.as_ref(), most))
+        self.read_with(Time::Short, move |connection| records::list(connection, &prefix, after.as_ref(), most))
     }
 
     fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> Answer<()> {

@@ -76,7 +76,7 @@ async fn a_page_of_large_records_ends_early() {
     let store = bed.store();
     let names: Vec<_> = (0..5).map(|number| key(&format!("large/{number}"))).collect();
     for name in &names {
-        store.put(name, vec![0; 7 << 20], Expected::Any, Strength::Process).await.unwrap();
+        store.put(name, vec![0; 30 << 10], Expected::Any, Strength::Process).await.unwrap();
     }
     let mut after = None;
     for expected in [2, 2, 1, 0] {
