@@ -48,6 +48,7 @@ pub(super) fn component(
         "definitions": definitions,
         "size": inspection.size,
         "requests": manifest.map(|manifest| &manifest.requests),
+        "survive": manifest.and_then(|manifest| manifest.survive),
         "imports": inspection.imports,
         "claims": claims,
     });

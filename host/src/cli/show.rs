@@ -8,7 +8,7 @@ use plugins::catalog::Plugin;
 use plugins::loading::ExaminedComponent;
 use plugins::offer::{Suspicion, find_suspicions, find_unportable};
 use plugins::package::{Claims, Digest, Inspection};
-use policy::Metering;
+use policy::{Metering, Survive};
 use runtime::imports::{Offer, Prompt, ResourceInfo, ResourceTemplate, Tool};
 
 /// Prints a loaded plugin and its component.
@@ -67,7 +67,14 @@ pub(super) fn component(digest: &Digest, definitions: Option<&Digest>, inspectio
     println!("\nrequests");
     match &inspection.manifest {
         None => println!("  nothing (it has no manifest)"),
-        Some(manifest) => lines(&authority_lines::request_lines(&manifest.requests)),
+        Some(manifest) => {
+            lines(&authority_lines::request_lines(&manifest.requests));
+            if manifest.survive == Some(Survive::PowerLoss) {
+                println!(
+                    "  that the steps of its tasks survive a loss of power, unless limits.survive says something else"
+                );
+            }
+        }
     }
     println!("\nimports");
     for import in &inspection.imports {

@@ -39,7 +39,8 @@ use proc_macro::TokenStream;
 /// `#[reconcile]` marks the function that finds out about effects in doubt, `fn(&Doubt) -> Verdict`; see the module
 /// `reconcile`.
 ///
-/// Options of `#[plugin(...)]`: `name`, `version`, `description` (default: those of the Cargo package) and
+/// Options of `#[plugin(...)]`: `name`, `version`, `description` (default: those of the Cargo package),
+/// `survive = "power-loss"` (the steps of its tasks should survive that; the operator decides) and
 /// `requests(filesystem = "read" | "write", agent_tools = ["notes.add"], client(form, url, sample, roots), publish,
 /// events = ["policy.*"], connections = ["github"], http = ["GET https://api.example.com/"], secrets = ["example"])`.
 ///

@@ -14,6 +14,7 @@ pub(crate) struct Options {
     name: Option<LitStr>,
     version: Option<LitStr>,
     description: Option<LitStr>,
+    survive: Option<LitStr>,
     filesystem: Option<LitStr>,
     agent_tools: Vec<LitStr>,
     /// Keys of the manifest's `client`.
@@ -36,6 +37,10 @@ impl Options {
         if let Some(name) = &options.name {
             names::check(name, "plugin")?;
         }
+        if let Some(survive) = options.survive.as_ref().filter(|survive| survive.value() != "power-loss") {
+            let message = "the steps of tasks survive the end of the host anyway; write \"power-loss\", or nothing";
+            return Err(syn::Error::new(survive.span(), message));
+        }
         Ok(options)
     }
 
@@ -47,7 +52,12 @@ impl Options {
             Some("name") => &mut self.name,
             Some("version") => &mut self.version,
             Some("description") => &mut self.description,
-            _ => return Err(meta.error("unknown option; known are name, version, description and requests(...)")),
+            Some("survive") => &mut self.survive,
+            _ => {
+                return Err(
+                    meta.error("unknown option; known are name, version, description, survive and requests(...)")
+                );
+            }
         };
         *place = Some(meta.value()?.parse()?);
         Ok(())
@@ -116,6 +126,9 @@ impl Options {
             "version": or_cargo(self.version.as_ref(), "CARGO_PKG_VERSION", "version")?,
             "description": or_cargo(self.description.as_ref(), "CARGO_PKG_DESCRIPTION", "description")?,
         });
+        if let Some(survive) = &self.survive {
+            manifest["survive"] = survive.value().into();
+        }
         if !requests.is_empty() {
             manifest["requests"] = Value::Object(requests);
         }

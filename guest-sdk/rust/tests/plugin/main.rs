@@ -29,6 +29,7 @@ fn manifest() {
         manifest,
         json!({
             "name": "sample", "version": "1.2.3", "description": "A \"sample\".",
+            "survive": "power-loss",
             "requests": { "filesystem": "read", "agent-tools": ["notes.add", "web.*"] },
         })
     );

@@ -4,6 +4,7 @@
     name = "sample",
     version = "1.2.3",
     description = "A \"sample\".",
+    survive = "power-loss",
     requests(filesystem = "read", agent_tools = ["notes.add", "web.*"]),
 )]
 pub(crate) mod plugin {

@@ -3,6 +3,9 @@
 #[portcullis_guest::plugin(nmae = "x")]
 mod plugin_option {}
 
+#[portcullis_guest::plugin(survive = "crash")]
+mod survives_anyway {}
+
 #[portcullis_guest::plugin]
 mod tool_options {
     /// Unknown.

@@ -92,7 +92,7 @@ fn of_calls() -> Vec<LimitRow> {
         row("limits.chunk", chunk, Call, "one chunk"),
         row("limits.answer-timeout", time(answer_timeout), Call, "waiting for one answer"),
         row("limits.overflow", format!("{overflow:?}").to_lowercase(), Setting, "who gives way to a slow reader"),
-        row("limits.survive", survive.map_or("none".to_owned(), |survive| format!("{survive:?}")), Setting, "what the steps of its tasks survive; none: as `server.tasks.survive`"),
+        row("limits.survive", survive.map_or("none".to_owned(), |survive| format!("{survive:?}")), Setting, "what the steps of its tasks survive; none: as its manifest or `server.tasks.survive` says"),
         row("limits.concurrent", concurrent, Plugin, "calls of clients that run at once"),
         row("limits.queue", queue, Plugin, "calls of clients that wait for that"),
         row("limits.rate", rate.map_or("none".to_owned(), |rate| rate.to_string()), Plugin, "calls in a time"),

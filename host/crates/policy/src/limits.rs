@@ -56,7 +56,7 @@ pub struct Limits {
     pub chunks: u64,
     /// What happens to chunks that are read too slowly. The queue between guest and client is bounded either way.
     pub overflow: Overflow,
-    /// What the steps of its calls survive that are tasks; absent: as `server.tasks.survive` says.
+    /// What the steps of its calls survive that are tasks; absent: as its manifest or `server.tasks.survive` says.
     pub survive: Option<Survive>,
     /// Reverse calls under one request, at any depth, and as many requests to connected accounts. Bounds fan-out over the
     /// agent's tools, and what others count against the user.

@@ -17,8 +17,8 @@ const FIRST_VERSION: &str = "0.1.0";
 pub(in crate::cli) struct ManifestCommand {
     /// The component file.
     component: PathBuf,
-    /// Set a key: name=weather, version=1.0.0, description=TEXT, or a request such as requests.filesystem=read or
-    /// 'requests.http=["https://api.example.com"]'. May be repeated. Without it, the manifest is printed.
+    /// Set a key: name=weather, version=1.0.0, description=TEXT, survive=power-loss, or a request such as
+    /// requests.filesystem=read or 'requests.http=["https://api.example.com"]'. May be repeated. Without it, the manifest is printed.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Write here instead of into the file itself.

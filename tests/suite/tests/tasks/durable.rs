@@ -3,7 +3,7 @@
 use super::{CALL, abilities, answers, config, get, start, started, steer, wait_for, wait_for_status};
 use serde_json::{Value, json};
 use std::fs;
-use suite::{Client, Era, Home, Server, paths, plugin_from};
+use suite::{Client, Era, Home, Server, paths, plugin_from, portcullis};
 
 /// A client whose server keeps its state in a folder that nothing else of its configuration names.
 fn client(state: &tempfile::TempDir, config: &str) -> Client {
@@ -160,4 +160,24 @@ fn a_link_to_a_task_outlives_the_host() {
     });
     let ended = client.call("task_result", json!({"task": task}));
     assert_eq!(ended.text(), "said: one");
+}
+
+#[test]
+fn a_plugin_may_ask_that_its_steps_survive_more_and_the_operator_decides() {
+    let home = Home::new();
+    let strong = home.path().join("strong.wasm").display().to_string();
+    let weak = paths::guest("wait-forever").display().to_string();
+    let words = ["plugin", "manifest", &weak, "--set", "survive=power-loss", "--output", &strong];
+    portcullis(&home, &words).good();
+    assert!(portcullis(&home, &["check", &strong]).good().contains("survive a loss of power"));
+    for (limits, expected) in [("", "power-loss"), ("limits.survive = \"crash\"", "crash")] {
+        let state = folder();
+        let settings = "[server.tasks]\ninline = \"50ms\"\n\n".to_owned();
+        let mut client = client(&state, &(settings + &plugin_from("strong", strong.as_ref(), limits)));
+        started(&client.request("tools/call", json!({"name": "strong__run"})));
+        client.server.kill();
+        let stored = ["durable.db", "durable.db-wal"].map(|name| fs::read(state.path().join("a/b").join(name)));
+        let stored = stored.map(|bytes| String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()).concat();
+        assert!(stored.contains(&format!("\"survive\":\"{expected}\"")), "{limits}: not {expected}");
+    }
 }

@@ -64,7 +64,7 @@ impl CallTarget {
     /// What the steps of a task's call survive, if that is said of its plugin.
     pub fn survive(&self) -> Option<Survive> {
         match self {
-            Self::Plugin(plugin, _) => plugin.spec.limits.survive,
+            Self::Plugin(plugin, _) => plugin.survive,
             Self::Upstream(..) => None,
         }
     }

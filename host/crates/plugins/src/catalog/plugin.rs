@@ -6,7 +6,7 @@ use crate::offer::{PluginTemplate, PluginTool};
 use platform::clock::Clock;
 use platform::sync::Mutex;
 use platform::telemetry::PluginMetrics;
-use policy::{Authority, Digest, PluginId, PluginSpec, TokenBucket};
+use policy::{Authority, Digest, PluginId, PluginSpec, Survive, TokenBucket};
 use runtime::imports::{DiskQuota, Prompt, ResourceInfo};
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +35,8 @@ pub struct Plugin {
     pub completes: bool,
     /// Whether it reads messages to its running calls.
     pub reads_steering: bool,
+    /// What the steps of its tasks survive, if the operator or its manifest says that.
+    pub survive: Option<Survive>,
     /// Digest of everything it offers: the same for versions that describe themselves alike.
     pub definitions: Digest,
     pub metrics: Arc<PluginMetrics>,

@@ -36,6 +36,7 @@ fn plugin(name: &str, prefix: bool, code: &str, offer: Offer) -> Arc<Plugin> {
         prompts,
         completes,
         reads_steering: false,
+        survive: None,
         definitions,
         code: PluginCode::none(),
         traffic: Default::default(),

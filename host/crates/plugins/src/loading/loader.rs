@@ -9,7 +9,7 @@ use crate::package::{self, Digest, Inspection, PackageError};
 use crate::scratch;
 use platform::sync::RwLock;
 use platform::telemetry::printable;
-use policy::{Authority, HostEnvironment, Metering, PluginId, PluginSpec, Side, WithdrawnList};
+use policy::{Authority, HostEnvironment, Metering, PluginId, PluginSpec, Side, Survive, WithdrawnList};
 use runtime::imports::{Offer, wasi};
 use std::collections::HashSet;
 use std::path::Path;
@@ -107,6 +107,9 @@ impl Loader {
         argument_keys::check(&spec.idempotency, &offered.tools).map_err(LoadErrorKind::ArgumentKeys)?;
         let reads_steering = inspection.reads_steering();
         let requests = inspection.manifest.as_ref().map(|manifest| manifest.requests.clone()).unwrap_or_default();
+        // A manifest may ask for more than the host gives by itself, and not for less.
+        let asked = inspection.manifest.as_ref().and_then(|manifest| manifest.survive);
+        let survive = spec.limits.survive.or(asked.filter(|asked| *asked == Survive::PowerLoss));
         let environment = self.environment.read().clone();
         let authority =
             Arc::new(Authority::new(spec.id.clone(), &requests, &spec.grants).with_environment(&environment));
@@ -123,6 +126,7 @@ impl Loader {
         let plugin = Plugin {
             metrics,
             reads_steering,
+            survive,
             spec,
             digest,
             authority,

@@ -1,6 +1,6 @@
 //! The manifest of a plugin, in the custom section `portcullis:manifest`.
 
-use policy::{Requests, is_name};
+use policy::{Requests, Survive, is_name};
 use serde::{Deserialize, Serialize};
 
 /// A component without a manifest has no name of its own and requests nothing.
@@ -13,6 +13,9 @@ pub struct Manifest {
     /// One sentence for the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// What the steps of its tasks should survive, if that is more than the host's other tasks do. The operator decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub survive: Option<Survive>,
     #[serde(default)]
     pub requests: Requests,
 }
@@ -62,6 +65,7 @@ mod tests {
         assert_eq!(Manifest::parse(good.as_bytes()).unwrap().requests.agent_tools.len(), 1);
         assert!(Manifest::parse(br#"{"name":"a","version":"1","requests":{"network":true}}"#).is_err());
         assert!(Manifest::parse(br#"{"name":"a","version":"1","root":true}"#).is_err());
+        assert!(Manifest::parse(br#"{"name":"a","version":"1","survive":"anything"}"#).is_err());
         assert!(Manifest::parse(b"{\"name\":\"a\\u001b[2J\",\"version\":\"1\"}").is_err());
         for request in
             [r#""env":["A B"]"#, r#""secrets":["a\u202e"]"#, r#""connections":[""]"#, r#""agent-tools":["a.\u200b"]"#]
