@@ -33,6 +33,10 @@ pub(super) const STEPS: &[Step] = steps! {
         "host/crates/policy/src/grant_subset.rs": After("            events,\n", "            dice,\n");
         "host/crates/policy/src/grant_subset.rs": After("&& (!publish || other.publish)\n", "            && (!dice || other.dice)\n");
     }
+    "policy" "policy/grant_limit" {
+        "host/crates/policy/src/grant_limit.rs": After("            events,\n", "            dice,\n");
+        "host/crates/policy/src/grant_limit.rs": After("            publish: *publish && allowed.publish,\n", "            dice: *dice && allowed.dice,\n");
+    }
     "policy" "policy/capability" {
         "host/crates/policy/src/capability.rs": Before("    Events {\n", "    /// Roll dice.\n    Dice,\n");
         "host/crates/policy/src/capability.rs": Before("            Capability::Events { .. } =>",

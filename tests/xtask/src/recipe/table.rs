@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::step::Step;
 use super::steps::STEPS;
-use super::{CHANGED, changed};
+use super::{CHANGED, LINKED, changed};
 use crate::repo::Repo;
 
 /// The places of each layer: what its rows quote. A row without a layer continues the one above.
@@ -43,6 +43,19 @@ fn covers(root: &Path, step: &Step) -> bool {
     let beside = place.parent() == file.parent();
     let declares = file.ends_with("mod.rs") || file.ends_with("lib.rs") || file.ends_with("main.rs");
     file.starts_with(place) || (beside && (step.is_new() || declares))
+}
+
+#[test]
+fn the_copy_has_every_member_of_the_workspace() {
+    let repo = Repo::locate().unwrap();
+    let manifest = fs::read_to_string(repo.root.join("Cargo.toml")).unwrap();
+    let members = manifest.lines().find(|line| line.starts_with("members = ")).unwrap();
+    let members: Vec<_> = members.split('"').skip(1).step_by(2).collect();
+    assert!(members.len() >= 8, "{members:?}");
+    let copied: Vec<_> = CHANGED.iter().chain(&LINKED).collect();
+    for member in members {
+        assert!(copied.iter().any(|part| Path::new(member).starts_with(part)), "{member} is not in the copy");
+    }
 }
 
 #[test]
