@@ -1,12 +1,22 @@
-//! A component that is no plugin: exports a function of its own.
+//! A component without a function that could be a tool: what it gives would be gone with the call.
 
-wit_bindgen::generate!({ inline: "package someone:else; world other { export greet: func() -> string; }" });
+wit_bindgen::generate!({ inline: "package someone:other; interface things { resource thing { constructor(); } make: func() -> thing; } world other { export things; }" });
+
+use exports::someone::other::things::{Guest, GuestThing, Thing};
 
 struct Other;
 
+impl GuestThing for Other {
+    fn new() -> Self {
+        Self
+    }
+}
+
 impl Guest for Other {
-    fn greet() -> String {
-        "hello".to_owned()
+    type Thing = Self;
+
+    fn make() -> Thing {
+        Thing::new(Self)
     }
 }
 

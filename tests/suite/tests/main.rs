@@ -68,6 +68,7 @@ mod open_files;
 mod overflow;
 mod paging;
 mod parked;
+mod plain_components;
 mod policy;
 mod pool_shares;
 mod prompts;

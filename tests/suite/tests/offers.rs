@@ -69,7 +69,7 @@ fn invalid_manifests_are_refused() {
 #[test]
 fn unknown_interfaces_are_refused() {
     refused("wrong-api", &["0.9.0", "0.1.0"]);
-    refused("wrong-world", &["does not export portcullis:plugin/tools@0.1.0", "greet"]);
+    refused("wrong-world", &["none of its functions can be a tool", "someone:other/things#make", "has a resource"]);
 }
 
 #[test]

@@ -310,8 +310,8 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         id: "W22.7",
-        what: "a world that is not ours",
-        outcome: "refused: does not export",
+        what: "a world that is not ours, whose only function gives a resource",
+        outcome: "refused: none of its functions can be a tool",
         run: |g| guest(g, "wrong-world"),
     },
     Row {

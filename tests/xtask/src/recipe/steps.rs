@@ -80,8 +80,8 @@ pub(super) const STEPS: &[Step] = steps! {
     }
     "link" "runtime/abi/v0_1/linker" {
         "host/crates/runtime/src/abi/v0_1/linker.rs": Before("events, http, ", "dice, ");
-        "host/crates/runtime/src/abi/v0_1/linker.rs": Before("        events::add_to_linker(",
-            "        dice::add_to_linker(&mut linker)?;\n");
+        "host/crates/runtime/src/abi/v0_1/linker.rs": Before("    events::add_to_linker(",
+            "    dice::add_to_linker(&mut linker)?;\n");
     }
 
     "service" "services/lib" {

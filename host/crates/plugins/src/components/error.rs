@@ -2,6 +2,7 @@
 
 use crate::offer::OfferError;
 use crate::package::{Digest, PackageError};
+use runtime::abi::LinkError;
 use runtime::engine::{CallError, CompileError};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,8 +13,8 @@ pub enum ComponentError {
     Package(#[from] PackageError),
     #[error(transparent)]
     Compile(#[from] CompileError),
-    #[error("it needs an import that this host does not offer: {0}")]
-    MissingImport(String),
+    #[error(transparent)]
+    Link(#[from] LinkError),
     #[error("asking it what it offers failed: {0}")]
     Describe(CallError),
     #[error("asked twice what it offers, it says two things; what it offers must not depend on time or chance")]

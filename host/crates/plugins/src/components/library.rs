@@ -129,7 +129,7 @@ impl ComponentLibrary {
 
     pub(super) fn link(&self, profile: Profile, component: &Component) -> Result<LinkedComponent, ComponentError> {
         let linker = self.linker(profile)?;
-        linker.link(component).map_err(ComponentError::MissingImport)
+        Ok(linker.link(component)?)
     }
 
     /// Makes the engine and the linker of a profile, which takes some milliseconds, so that the first call finds them made.

@@ -82,10 +82,11 @@ impl ComponentLibrary {
         self.metrics.compiled(self.clock.now().saturating_duration_since(began));
         let linked = Arc::new(self.link(profile, &compiled.component)?);
         let prepared = PreparedComponent::new(linked.clone());
-        let offer = self.ask(&prepared, id, profile).await.map_err(ComponentError::Describe)?;
+        let docs = inspection.docs.clone();
+        let offer = self.ask(&prepared, docs.clone(), id, profile).await.map_err(ComponentError::Describe)?;
         let description = self.check(inspection, offer)?;
         // A later version of this host describes it again, and must then serve what was reviewed.
-        let again = self.ask(&prepared, id, profile).await.map_err(ComponentError::Describe)?;
+        let again = self.ask(&prepared, docs, id, profile).await.map_err(ComponentError::Describe)?;
         if definitions_digest(&again) != description.definitions {
             return Err(ComponentError::UnstableOffer);
         }
@@ -107,7 +108,13 @@ impl ComponentLibrary {
     }
 
     /// Asks a component what it offers, with no authority at all.
-    async fn ask(&self, prepared: &PreparedComponent, id: &PluginId, profile: Profile) -> Result<Offer, CallError> {
+    async fn ask(
+        &self,
+        prepared: &PreparedComponent,
+        docs: Option<Arc<[u8]>>,
+        id: &PluginId,
+        profile: Profile,
+    ) -> Result<Offer, CallError> {
         let limits = Arc::new(Limits { metering: profile, ..Limits::default() });
         let (context, lineage) = (CallContext::new(Principal::host()), Lineage::root(id.table(), &limits));
         let scope = CallScope::new(context, Arc::new(Authority::none(id.clone())), lineage, limits.clone());
@@ -126,6 +133,6 @@ impl ComponentLibrary {
         let (budget, pausable_deadline) =
             (Budget::root(&limits, self.clock.now()), PausableDeadline::new(self.clock.clone()));
         let allowance = Allowance { limits, budget, cancel, pausable_deadline, fuel: None };
-        prepared.describe(imports, allowance).await.result
+        prepared.describe(docs, imports, allowance).await.result
     }
 }

@@ -1,5 +1,7 @@
-//! The WIT package that this host offers, and the interfaces that make a component a plugin.
+//! The WIT package that this host offers, and its interfaces that make a component a plugin.
 
+/// The WIT package, in all its versions. A component that exports none of its interfaces has functions of its own instead.
+pub(super) const PACKAGE: &str = "portcullis:plugin/";
 /// The version of the WIT package, which is the API version of plugins.
 pub const API_VERSION: &str = "0.1.0";
 /// The export of plugins with tools.

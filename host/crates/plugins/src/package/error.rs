@@ -20,7 +20,14 @@ pub enum InspectError {
         "it is built for portcullis:plugin {found}; this host offers {API_VERSION}. Build the plugin with a matching SDK"
     )]
     WrongApi { found: String },
-    #[error("it does not export {TOOLS_INTERFACE}, nor resources or prompts instead; it exports: {exports}")]
+    #[error(
+        "it is not a valid component without asynchronous functions, streams and futures, which this host does not have; build it \
+         for WASI 0.2: {0}"
+    )]
+    Asynchronous(String),
+    #[error(
+        "it does not export {TOOLS_INTERFACE}, nor resources or prompts instead, nor functions of its own alone; it exports: {exports}"
+    )]
     WrongWorld { exports: String },
     #[error("its manifest is invalid: {0}")]
     Manifest(String),

@@ -1,12 +1,13 @@
 //! Inspects a component without running it: whether it is a valid plugin, and what it requests.
 
-use super::api::{API_VERSION, OTHER_INTERFACES, TOOLS_INTERFACE};
+use super::api::{API_VERSION, OTHER_INTERFACES, PACKAGE, TOOLS_INTERFACE};
 use super::claims::Claims;
 use super::error::{InspectError, printable};
 use super::file::MAX_COMPONENT;
 use super::manifest::Manifest;
-use super::scan::scan;
+use super::scan::{Sections, scan};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use wasmparser::{Validator, WasmFeatures};
 
 /// The properties of a valid component.
@@ -20,6 +21,9 @@ pub struct Inspection {
     pub size: u64,
     /// Unverified metadata, such as author and licence.
     pub claims: Claims,
+    /// The comments of its WIT, for a component with functions of its own. What is said of its tools is kept instead.
+    #[serde(skip)]
+    pub(crate) docs: Option<Arc<[u8]>>,
 }
 
 /// The interface that a plugin reads messages to its running calls with, without its version.
@@ -40,15 +44,15 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, InspectError> {
     }
     check_magic(bytes)?;
     let sections = scan(bytes)?;
-    if let Some(found) = sections.api.filter(|version| version != API_VERSION) {
-        return Err(InspectError::WrongApi { found });
+    if let Some(found) = sections.api.as_ref().filter(|version| *version != API_VERSION) {
+        return Err(InspectError::WrongApi { found: found.clone() });
     }
-    let manifest =
-        sections.manifest.map(|bytes| Manifest::parse(&bytes)).transpose().map_err(InspectError::Manifest)?;
+    let manifest = sections.manifest.as_deref().map(Manifest::parse).transpose().map_err(InspectError::Manifest)?;
     let is_plugin_interface = |name: &String| name == TOOLS_INTERFACE || OTHER_INTERFACES.contains(&name.as_str());
-    if !sections.exports.iter().any(is_plugin_interface) {
-        let mut versions =
-            sections.exports.iter().filter_map(|name| name.strip_prefix("portcullis:plugin/")?.split_once('@'));
+    let is_of_package = |name: &String| name.starts_with(PACKAGE);
+    let is_plain = !sections.exports.is_empty() && !sections.exports.iter().any(is_of_package);
+    if !is_plain && !sections.exports.iter().any(is_plugin_interface) {
+        let mut versions = sections.exports.iter().filter_map(|name| name.strip_prefix(PACKAGE)?.split_once('@'));
         if let Some((_, other)) = versions.find(|(_, version)| *version != API_VERSION) {
             return Err(InspectError::WrongApi { found: printable(other) });
         }
@@ -58,10 +62,14 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, InspectError> {
     }
     let features =
         WasmFeatures::default() & !WasmFeatures::MEMORY64 & !WasmFeatures::THREADS & !WasmFeatures::RELAXED_SIMD;
-    Validator::new_with_features(features)
-        .validate_all(bytes)
-        .map_err(|error| InspectError::Invalid(error.to_string()))?;
-    Ok(Inspection { manifest, imports: sections.imports, exports: sections.exports, size, claims: sections.claims })
+    let validate = |features| Validator::new_with_features(features).validate_all(bytes).map(|_| ());
+    validate(features & !WasmFeatures::CM_ASYNC).map_err(|error| match validate(features) {
+        Ok(()) => InspectError::Asynchronous(error.to_string()),
+        Err(_) => InspectError::Invalid(error.to_string()),
+    })?;
+    let Sections { imports, exports, claims, docs, .. } = sections;
+    let docs = docs.filter(|_| is_plain).map(Arc::from);
+    Ok(Inspection { manifest, imports, exports, size, claims, docs })
 }
 
 fn check_magic(bytes: &[u8]) -> Result<(), InspectError> {

@@ -104,7 +104,14 @@ pub(super) struct Sections {
     pub(super) imports: Vec<String>,
     pub(super) exports: Vec<String>,
     pub(super) claims: Claims,
+    /// The comments of the component's WIT.
+    pub(super) docs: Option<Vec<u8>>,
 }
+
+/// The section that tools write the comments of a WIT package into.
+const DOCS_SECTION: &str = "package-docs";
+/// Its size. More than this is never said of tools.
+const MAX_DOCS: usize = 1 << 20;
 
 impl Sections {
     /// Adds a custom section, if it is one of ours.
@@ -159,6 +166,9 @@ pub(super) fn scan(bytes: &[u8]) -> Result<Sections, InspectError> {
             Payload::CustomSection(section) => {
                 sections.claims.add_section(section.name(), section.data(), &section.as_known(), outer.is_empty());
                 sections.add_section(section.name(), section.data())?;
+                if outer.is_empty() && section.name() == DOCS_SECTION && section.data().len() <= MAX_DOCS {
+                    sections.docs.get_or_insert_with(|| section.data().to_vec());
+                }
             }
             Payload::End(_) => match outer.pop() {
                 Some(next) => parser = next,

@@ -1,9 +1,19 @@
-//! The guest API: one module per version of it. Only this module names the generated binding types; each version
-//! converts its types to the host's own, so that no other module depends on the version of a guest.
+//! Guests: one module per version of the guest API, and `plain` for components that know none. Only this module names the
+//! generated binding types; each version converts its types to the host's own, so that no other module depends on the
+//! version of a guest.
 
+mod component;
+mod exports;
 mod guest;
 mod guest_call;
+mod link_error;
+mod linker;
+mod plain;
+mod ready;
+mod store;
 mod v0_1;
 
+pub use component::{GuestOutcome, LinkedComponent, PreparedComponent, SpentStore};
 pub use guest_call::{GuestAnswer, GuestCall};
-pub use v0_1::{GuestLinker, GuestOutcome, LinkedComponent, PreparedComponent, SpentStore};
+pub use link_error::LinkError;
+pub use linker::GuestLinker;

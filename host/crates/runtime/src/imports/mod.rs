@@ -76,7 +76,7 @@ pub use provenance::Provenance;
 pub use publish::{Publish, PublishError, PublishedPrompt, Publisher, ResourceAttributes};
 pub use reconcile::{Effect, EffectAnswer, EffectInDoubt, Reconciler, Verdict};
 pub use resources::{ReadError, ResourceInfo, ResourceTemplate};
-pub use schema::{LazySchema, Schema, SchemaError, to_portable, unportable_parts};
+pub use schema::{LazySchema, Schema, SchemaError, check_schema_extent, to_portable, unportable_parts};
 pub use state::{ExpectedVersion, PluginState, StateEntry, StateError, StateOwner, StateStore};
 pub use steering::{
     MAX_MESSAGE as MAX_STEERING_MESSAGE, MAX_UNREAD as MAX_UNREAD_MESSAGES, Received, Steering, SteeringChanges,

@@ -8,17 +8,17 @@ use wasmtime::Store;
 use wasmtime::component::{Instance, InstancePre};
 
 /// Each interface is loaded from an instance only when it is called.
-pub(super) struct Exports {
+pub(in super::super) struct Exports {
     pub(super) tools: Option<bound::tools::GuestIndices>,
     pub(super) resources: Option<bound::resources::GuestIndices>,
     pub(super) prompts: Option<bound::prompts::GuestIndices>,
     pub(super) completions: Option<bound::completions::GuestIndices>,
-    pub(super) reconcile: Option<bound::reconcile::GuestIndices>,
+    pub(in super::super) reconcile: Option<bound::reconcile::GuestIndices>,
 }
 
 impl Exports {
     /// Fails if an exported interface lacks a function.
-    pub(super) fn find(component: &InstancePre<Guest>) -> wasmtime::Result<Self> {
+    pub(in super::super) fn find(component: &InstancePre<Guest>) -> wasmtime::Result<Self> {
         Ok(Self {
             tools: find(component, "portcullis:plugin/tools@0.1.0", bound::tools::GuestIndices::new)?,
             resources: find(component, "portcullis:plugin/resources@0.1.0", bound::resources::GuestIndices::new)?,
@@ -29,7 +29,11 @@ impl Exports {
     }
 
     /// Lists everything that the component offers.
-    pub(super) async fn describe(&self, store: &mut Store<Guest>, instance: &Instance) -> wasmtime::Result<Offer> {
+    pub(in super::super) async fn describe(
+        &self,
+        store: &mut Store<Guest>,
+        instance: &Instance,
+    ) -> wasmtime::Result<Offer> {
         let mut offer = Offer { completes: self.completions.is_some(), ..Offer::default() };
         if let Some(export) = &self.tools {
             offer.tools = tools::list_tools(export, store, instance).await?;

@@ -3,10 +3,10 @@
 
 mod agent_tools;
 mod bindings;
+mod call;
 mod checkpoint;
 mod client;
 mod completions;
-mod component;
 mod connections;
 mod events;
 mod exports;
@@ -18,14 +18,17 @@ mod output;
 mod progress;
 mod prompts;
 mod publish;
-mod ready;
 mod reconcile;
 mod resources;
 mod state;
 mod steering;
-mod store;
 mod tools;
 mod types;
 
-pub use component::{GuestOutcome, LinkedComponent, PreparedComponent, SpentStore};
-pub use linker::GuestLinker;
+pub(super) use bindings::portcullis::plugin::types::CallContext;
+pub(super) use call::call;
+pub(super) use exports::Exports;
+pub(super) use linker::new_linker;
+pub(super) use types::context_to_guest;
+
+use super::store;

@@ -40,7 +40,7 @@ pub(super) fn tool_to_guest(tool: h::Tool) -> w::Tool {
     }
 }
 
-pub(super) fn context_to_guest(context: &h::CallContext, deadline: Duration) -> w::CallContext {
+pub(in super::super) fn context_to_guest(context: &h::CallContext, deadline: Duration) -> w::CallContext {
     w::CallContext {
         id: context.id.to_string(),
         principal: context.principal.as_str().to_owned(),

@@ -59,16 +59,9 @@ impl Schema {
     /// Compiles JSON text. The root must be an object schema, as MCP requires for tools.
     pub fn compile(text: &str) -> Result<Self, SchemaError> {
         let fail = |reason: String| SchemaError(reason);
-        if text.len() > MAX_BYTES {
-            return Err(fail(format!("it is {} bytes, more than {MAX_BYTES}", text.len())));
-        }
+        check_bytes(text.len())?;
         let value: Value = serde_json::from_str(text).map_err(|error| fail(format!("it is not JSON: {error}")))?;
-        if depth(&value) > MAX_DEPTH {
-            return Err(fail(format!("it is nested more than {MAX_DEPTH} deep")));
-        }
-        if objects(&value) > MAX_OBJECTS {
-            return Err(fail(format!("it has more than {MAX_OBJECTS} objects")));
-        }
+        check_schema_extent(&value, text.len())?;
         if let Some(reference) = foreign_reference(&value) {
             return Err(fail(format!("it refers to {reference:?}; only references into itself (`#...`) are followed")));
         }
@@ -119,6 +112,25 @@ impl Schema {
             return "it does not match its schema; finding out where takes too long".into();
         }
         errors.take(MAX_ERRORS).map(|error| describe(&error)).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// Checks the size of a schema whose text has so many bytes, as compiling does.
+pub fn check_schema_extent(schema: &Value, bytes: usize) -> Result<(), SchemaError> {
+    check_bytes(bytes)?;
+    if depth(schema) > MAX_DEPTH {
+        return Err(SchemaError(format!("it is nested more than {MAX_DEPTH} deep")));
+    }
+    if objects(schema) > MAX_OBJECTS {
+        return Err(SchemaError(format!("it has more than {MAX_OBJECTS} objects")));
+    }
+    Ok(())
+}
+
+fn check_bytes(bytes: usize) -> Result<(), SchemaError> {
+    match bytes > MAX_BYTES {
+        true => Err(SchemaError(format!("it is {bytes} bytes, more than {MAX_BYTES}"))),
+        false => Ok(()),
     }
 }
 

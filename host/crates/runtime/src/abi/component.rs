@@ -1,11 +1,10 @@
 //! Runs calls in instances of one component.
 
-use super::super::guest::Guest;
-use super::super::guest_call::{GuestAnswer, GuestCall};
-use super::bindings::portcullis::plugin::types::CallContext;
-use super::exports::{Exports, exported};
+use super::exports::Exports;
+use super::guest::Guest;
+use super::guest_call::{GuestAnswer, GuestCall};
 use super::ready::{ReadyCache, ReadyInstance};
-use super::{completions, prompts, reconcile, resources, tools, types};
+use super::v0_1;
 use crate::engine::{
     Allowance, CallCost, CallError, FuelReport, InstancePermit, Placement, Supervised as _, is_compute_thread,
     new_store, start_metering, supervise,
@@ -26,9 +25,8 @@ pub struct LinkedComponent {
 }
 
 impl LinkedComponent {
-    pub(super) fn new(engine: Engine, instance_pre: InstancePre<Guest>) -> wasmtime::Result<Self> {
-        let exports = Exports::find(&instance_pre)?;
-        Ok(Self { engine, instance_pre, exports })
+    pub(super) fn new(engine: Engine, instance_pre: InstancePre<Guest>, exports: Exports) -> Self {
+        Self { engine, instance_pre, exports }
     }
 }
 
@@ -64,11 +62,22 @@ impl PreparedComponent {
         Self { linked, ready: ReadyCache::default(), placement: Placement::default() }
     }
 
-    /// Lists everything that the component offers, in one instance.
-    pub async fn describe(&self, imports: Box<CallImports>, allowance: Allowance) -> GuestOutcome<Offer> {
+    /// Lists everything that the component offers, in one instance. `docs`: what its file says about its functions, if
+    /// they are plain ones.
+    pub async fn describe(
+        &self,
+        docs: Option<Arc<[u8]>>,
+        imports: Box<CallImports>,
+        allowance: Allowance,
+    ) -> GuestOutcome<Offer> {
         let linked = self.linked.clone();
-        self.run(&"describe".into(), imports, allowance, None, false, move |store, instance, _| {
-            Box::pin(async move { linked.exports.describe(store, &instance).await })
+        self.run(&"describe".into(), imports, allowance, None, false, move |store, instance| {
+            Box::pin(async move {
+                match &linked.exports {
+                    Exports::V0_1(exports) => exports.describe(store, &instance).await,
+                    Exports::Plain(functions) => Ok(functions.describe(docs.as_deref())),
+                }
+            })
         })
         .await
     }
@@ -84,11 +93,22 @@ impl PreparedComponent {
         permit: InstancePermit,
         nested: bool,
     ) -> GuestOutcome<GuestAnswer> {
-        let linked = self.linked.clone();
-        self.run(name, imports, allowance, Some(permit), nested, move |store, instance, context| {
-            Box::pin(async move { call_export(&linked.exports, call, store, &instance, &context).await })
-        })
-        .await
+        match &self.linked.exports {
+            Exports::V0_1(exports) => {
+                let (exports, context) = (exports.clone(), context_of(&imports, &allowance));
+                self.run(name, imports, allowance, Some(permit), nested, move |store, instance| {
+                    Box::pin(async move { v0_1::call(&exports, call, store, &instance, &context).await })
+                })
+                .await
+            }
+            Exports::Plain(functions) => {
+                let functions = functions.clone();
+                self.run(name, imports, allowance, Some(permit), nested, move |store, instance| {
+                    Box::pin(async move { functions.call(call, store, &instance).await })
+                })
+                .await
+            }
+        }
     }
 
     /// Runs one call in the instance that is ready, or else in a new one.
@@ -103,9 +123,7 @@ impl PreparedComponent {
     ) -> GuestOutcome<R>
     where
         R: Send + 'static,
-        F: for<'a> FnOnce(&'a mut Store<Guest>, Instance, CallContext) -> BoxFuture<'a, wasmtime::Result<R>>
-            + Send
-            + 'static,
+        F: for<'a> FnOnce(&'a mut Store<Guest>, Instance) -> BoxFuture<'a, wasmtime::Result<R>> + Send + 'static,
     {
         let authority = &imports.scope.authority;
         // What an instance has learnt before its call is not in the call's journal.
@@ -114,8 +132,6 @@ impl PreparedComponent {
             Some(ReadyInstance { store, instance, spent, .. }) => (store, Some(instance), spent),
             None => (self.new_store(authority, allowance.clone()), None, 0),
         };
-        let deadline = allowance.budget.deadline.saturating_duration_since(allowance.pausable_deadline.clock().now());
-        let context = types::context_to_guest(&imports.scope.context, deadline);
         let owner = (imports.scope.context.principal.clone(), authority.plugin().clone());
         let lineage = imports.scope.lineage.clone();
         let (fuel_limit, tree_fuel) = (allowance.budget.fuel, allowance.fuel.clone());
@@ -131,7 +147,7 @@ impl PreparedComponent {
                         Some(instance) => instance,
                         None => linked.instance_pre.instantiate_async(&mut *store).await?,
                     };
-                    call(store, instance, context).await
+                    call(store, instance).await
                 })
             })
             .await;
@@ -176,7 +192,10 @@ impl PreparedComponent {
 
     /// Whether it can be asked about effects in doubt.
     pub fn reconciles(&self) -> bool {
-        self.linked.exports.reconcile.is_some()
+        match &self.linked.exports {
+            Exports::V0_1(exports) => exports.reconcile.is_some(),
+            Exports::Plain(_) => false,
+        }
     }
 
     /// Whether an instance should be made for the next call.
@@ -189,36 +208,8 @@ impl PreparedComponent {
     }
 }
 
-/// Calls a function.
-async fn call_export(
-    exports: &Exports,
-    call: GuestCall,
-    store: &mut Store<Guest>,
-    instance: &Instance,
-    context: &CallContext,
-) -> wasmtime::Result<GuestAnswer> {
-    Ok(match call {
-        GuestCall::Tool { name, arguments } => {
-            let export = exported(&exports.tools)?;
-            GuestAnswer::Tool(tools::call_tool(export, store, instance, context, &name, &arguments).await?)
-        }
-        GuestCall::Resource { uri } => {
-            let export = exported(&exports.resources)?;
-            GuestAnswer::Resource(resources::read_resource(export, store, instance, context, &uri).await?)
-        }
-        GuestCall::Prompt { name, arguments } => {
-            let export = exported(&exports.prompts)?;
-            let answer = prompts::get_prompt(export, store, instance, context, &name, &arguments).await?;
-            GuestAnswer::Prompt(answer)
-        }
-        GuestCall::Completion(query) => {
-            let export = exported(&exports.completions)?;
-            GuestAnswer::Completion(completions::complete(export, store, instance, context, query).await?)
-        }
-        GuestCall::Reconcile { name, arguments, effect } => {
-            let export = exported(&exports.reconcile)?;
-            let of = (&*name, &*arguments);
-            GuestAnswer::Reconcile(reconcile::reconcile(export, store, instance, context, of, effect).await?)
-        }
-    })
+/// What a guest of the API is told about its call.
+fn context_of(imports: &CallImports, allowance: &Allowance) -> v0_1::CallContext {
+    let deadline = allowance.budget.deadline.saturating_duration_since(allowance.pausable_deadline.clock().now());
+    v0_1::context_to_guest(&imports.scope.context, deadline)
 }

@@ -1,6 +1,6 @@
 //! An instance that was made before its call: it has never been called, and is used once.
 
-use super::super::guest::Guest;
+use super::guest::Guest;
 use platform::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard};

@@ -1,6 +1,6 @@
-//! What the imports share: their view of the Store, and the charge for host work.
+//! What the imports and conversions share: their view of the Store, and the charge for host work.
 
-use super::super::guest::Guest;
+use super::guest::Guest;
 use crate::imports::price;
 use wasmtime::{StoreContextMut, Trap};
 

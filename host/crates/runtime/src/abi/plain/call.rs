@@ -1,0 +1,198 @@
+//! Calls a function, and makes a tool's result of what it returns.
+
+use super::super::guest::Guest;
+use super::super::guest_call::{GuestAnswer, GuestCall};
+use super::super::store::charge_with_bytes;
+use super::bytes::{Chunk, Shape, Slot};
+use super::function::Function;
+use super::functions::Functions;
+use super::memory::ValueMemory;
+use super::read::{Read, ReadError, Reader, read_bytes};
+use super::tool::RESULT;
+use super::types::Ty;
+use super::write::{WriteError, Writer, Written};
+use crate::engine::{CallError, Supervised as _};
+use crate::imports::{Content, ToolError, ToolResult, price};
+use serde_json::{Map, Value};
+use wasmtime::component::{Instance, Val};
+use wasmtime::{AsContextMut as _, Error, Store};
+
+/// The arguments of a call, converted.
+enum Values {
+    Chunks(Vec<Chunk>),
+    Values(Vec<Val>),
+}
+
+/// What a function returned.
+enum Returned {
+    Nothing,
+    Chunk(Chunk),
+    Value(Val),
+}
+
+impl Functions {
+    /// Only tools can be called.
+    pub(in super::super) async fn call(
+        &self,
+        call: GuestCall,
+        store: &mut Store<Guest>,
+        instance: &Instance,
+    ) -> wasmtime::Result<GuestAnswer> {
+        match call {
+            GuestCall::Tool { name, arguments } => {
+                let function =
+                    self.tools.get(&*name).ok_or_else(|| Error::msg("the component has no such function"))?;
+                Ok(GuestAnswer::Tool(call_function(function, &arguments, store, instance).await?))
+            }
+            GuestCall::Resource { .. }
+            | GuestCall::Prompt { .. }
+            | GuestCall::Completion(_)
+            | GuestCall::Reconcile { .. } => Err(Error::msg("the component exports nothing that can be called so")),
+        }
+    }
+}
+
+async fn call_function(
+    function: &Function,
+    arguments: &str,
+    store: &mut Store<Guest>,
+    instance: &Instance,
+) -> wasmtime::Result<Result<ToolResult, ToolError>> {
+    let limits = store.data_mut().supervision().allowance().limits.clone();
+    let mut memory = ValueMemory::new(arguments.len(), limits.hostcall.as_u64());
+    let values = match read_arguments(function, arguments, &mut memory) {
+        Ok(values) => values,
+        Err(error) => return Ok(Err(ToolError::InvalidArguments(sentence(error)))),
+    };
+    let work = (arguments.len() as u64).saturating_add(memory.values);
+    charge_with_bytes(&mut store.as_context_mut(), price::CALL, work)?;
+    // Before anything is lifted: what is counted of some types is little of what they take.
+    let hostcall = usize::try_from(limits.hostcall.as_u64() / function.hostcall_divisor).unwrap_or(usize::MAX);
+    store.set_hostcall_fuel(hostcall);
+    let exported = instance.get_func(&mut *store, function.index);
+    let exported = exported.ok_or_else(|| Error::msg("the component does not have the function that it exports"))?;
+    let returned = match (values, &function.shape) {
+        (Values::Chunks(chunks), Some(shape)) => match shape.call(exported, &mut *store, chunks).await? {
+            Ok(chunk) => Ok(chunk.map_or(Returned::Nothing, Returned::Chunk)),
+            Err(text) => Err(Returned::Chunk(Chunk::Text(text))),
+        },
+        (Values::Values(values), _) => {
+            let mut results = vec![Val::Bool(false); usize::from(function.ok.is_some() || function.err.is_some())];
+            exported.call_async(&mut *store, &values, &mut results).await?;
+            returned(function, results.pop())
+        }
+        (Values::Chunks(_), None) => return Err(Error::msg("bytes for a function that takes none")),
+    };
+    let mut writer = Writer::new(limits.output.as_u64());
+    let result = match answer(function, returned, &mut writer) {
+        Ok(answer) => answer,
+        Err(WriteError::TooLong) => {
+            let (limit, used) = (limits.output.as_u64(), limits.output.as_u64().saturating_add(1));
+            return Err(CallError::OutputExceeded { limit, used }.into());
+        }
+        Err(WriteError::Mismatch) => return Err(Error::msg("a value is not of its type")),
+    };
+    charge_with_bytes(&mut store.as_context_mut(), price::CALL, writer.work())?;
+    Ok(Ok(result))
+}
+
+fn read_arguments(function: &Function, arguments: &str, memory: &mut ValueMemory) -> Read<Values> {
+    let invalid = |reason: String| ReadError::Invalid { place: vec![], reason };
+    let mut object: Map<String, Value> =
+        serde_json::from_str(arguments).map_err(|error| invalid(format!("are not a JSON object: {error}")))?;
+    if let Some(Shape { params, .. }) = &function.shape {
+        let mut chunks = Vec::new();
+        for (slot, (name, _)) in params.iter().zip(&function.params) {
+            let wrong = |reason: &str| ReadError::Invalid { place: vec![name.clone()], reason: reason.into() };
+            chunks.push(match (slot, object.swap_remove(name)) {
+                (Slot::Text, Some(Value::String(text))) => Chunk::Text(text),
+                (Slot::Bytes, Some(Value::String(text))) => Chunk::Bytes(read_bytes(&text).map_err(|e| e.at(name))?),
+                (_, Some(_)) => return Err(wrong("is not a string")),
+                (_, None) => return Err(wrong("is missing")),
+            });
+        }
+        return Ok(Values::Chunks(chunks));
+    }
+    let params = function.params.iter().map(|(name, ty)| (name.as_str(), ty));
+    let values = Reader { memory }.fields(params, object)?;
+    Ok(Values::Values(values.into_iter().map(|(_, value)| value).collect()))
+}
+
+fn sentence(error: ReadError) -> String {
+    match error {
+        ReadError::Invalid { place, reason } => {
+            let place: String = place.iter().rev().map(|part| format!("/{part}")).collect();
+            if place.is_empty() { format!("they {reason}") } else { format!("{place} {reason}") }
+        }
+        ReadError::TooLarge => {
+            "as values they take more memory than limits.hostcall and their own size allow; leave out less".into()
+        }
+    }
+}
+
+/// Tells what a `result` has apart.
+fn returned(function: &Function, value: Option<Val>) -> Result<Returned, Returned> {
+    let payload = |payload: Option<Box<Val>>| payload.map_or(Returned::Nothing, |value| Returned::Value(*value));
+    match (value, &function.err) {
+        (None, _) => Ok(Returned::Nothing),
+        (Some(Val::Result(Ok(value))), Some(_)) => Ok(payload(value)),
+        (Some(Val::Result(Err(value))), Some(_)) => Err(payload(value)),
+        (Some(value), _) => Ok(Returned::Value(value)),
+    }
+}
+
+fn answer(
+    function: &Function,
+    returned: Result<Returned, Returned>,
+    writer: &mut Writer,
+) -> Result<ToolResult, WriteError> {
+    let text = |text: String| vec![Content::text(text)];
+    let returned = match returned {
+        Ok(returned) => returned,
+        Err(error) => {
+            let err = function.err.as_ref().and_then(Option::as_ref);
+            let content = text(error_text(err, error, writer)?);
+            return Ok(ToolResult { content, structured: None, is_error: true });
+        }
+    };
+    let Some(ty) = &function.ok else {
+        return Ok(ToolResult { content: text(String::new()), structured: None, is_error: false });
+    };
+    match ty {
+        Ty::Record(_) => write(ty, &returned, writer)?,
+        _ => {
+            writer.raw(&format!("{{\"{RESULT}\":"))?;
+            write(ty, &returned, writer)?;
+            writer.raw("}")?;
+        }
+    }
+    // A model reads a string better without its JSON. For other values, the host makes the text of the JSON.
+    let content = match returned {
+        Returned::Chunk(Chunk::Text(shown)) | Returned::Value(Val::String(shown)) => text(shown),
+        Returned::Nothing | Returned::Chunk(Chunk::Bytes(_)) | Returned::Value(_) => vec![],
+    };
+    Ok(ToolResult { content, structured: Some(writer.take()?), is_error: false })
+}
+
+fn error_text(ty: Option<&Ty>, error: Returned, writer: &mut Writer) -> Result<String, WriteError> {
+    match (ty, error) {
+        (_, Returned::Chunk(Chunk::Text(text)) | Returned::Value(Val::String(text))) => {
+            writer.string(&text)?;
+            Ok(text)
+        }
+        (Some(ty), error) => {
+            write(ty, &error, writer)?;
+            writer.take()
+        }
+        (None, _) => Ok("it failed, and gave no reason".into()),
+    }
+}
+
+fn write(ty: &Ty, value: &Returned, writer: &mut Writer) -> Written {
+    match value {
+        Returned::Nothing => Err(WriteError::Mismatch),
+        Returned::Chunk(Chunk::Text(text)) => writer.string(text),
+        Returned::Chunk(Chunk::Bytes(bytes)) => writer.bytes(bytes),
+        Returned::Value(value) => writer.value(ty, value),
+    }
+}

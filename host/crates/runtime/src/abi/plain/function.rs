@@ -1,0 +1,31 @@
+//! A function of a component that can be a tool.
+
+use super::bytes::Shape;
+use super::types::Ty;
+use wasmtime::component::ComponentExportIndex;
+
+pub(super) struct Function {
+    /// As the component exports it.
+    pub(super) interface: Option<String>,
+    pub(super) name: String,
+    pub(super) index: ComponentExportIndex,
+    pub(super) params: Vec<(String, Ty)>,
+    /// None if it returns nothing.
+    pub(super) ok: Option<Ty>,
+    /// For one that returns a `result`: the type of its error, if it has one.
+    pub(super) err: Option<Option<Ty>>,
+    /// If bytes can be passed at once.
+    pub(super) shape: Option<Shape>,
+    pub(super) hostcall_divisor: u64,
+}
+
+impl Function {
+    /// For messages.
+    pub(super) fn full_name(&self) -> String {
+        full_name(self.interface.as_deref(), &self.name)
+    }
+}
+
+pub(super) fn full_name(interface: Option<&str>, name: &str) -> String {
+    interface.map_or_else(|| name.to_owned(), |interface| format!("{interface}#{name}"))
+}

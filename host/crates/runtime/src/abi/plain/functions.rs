@@ -1,0 +1,202 @@
+//! The functions of a component that can be tools, found once when it is linked.
+
+use super::bounds::TypeBounds;
+use super::bytes::Shape;
+use super::docs::{Docs, NamedType, PackageDocs, short_name};
+use super::function::{Function, full_name};
+use super::memory::hostcall_divisor;
+use super::tool;
+use super::types::Ty;
+use crate::imports::Offer;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use wasmtime::Engine;
+use wasmtime::component::types::{ComponentFunc, ComponentItem};
+use wasmtime::component::{Component, ComponentExportIndex, Type};
+
+/// Exported functions, usable or not. Bounds the work of reading them; a plugin may have 256 tools.
+const MAX_FUNCTIONS: usize = 1_000;
+/// Exported types whose names are kept for the documentation.
+const MAX_NAMED_TYPES: usize = 256;
+const MAX_NAMED_ITEMS: usize = 64;
+/// Functions that an error names.
+const MAX_REASONS: usize = 16;
+
+/// All tools of a component.
+#[derive(Default)]
+pub(in super::super) struct Functions {
+    /// By the names of their tools.
+    pub(super) tools: BTreeMap<String, Function>,
+    /// Sentences about the others.
+    unusable: Vec<String>,
+    types: Vec<NamedType>,
+}
+
+impl Functions {
+    /// The error is a sentence.
+    pub(in super::super) fn find(engine: &Engine, component: &Component) -> Result<Self, String> {
+        let mut search = Search { component, bounds: TypeBounds::new(), count: 0, found: Self::default() };
+        let exported = component.component_type();
+        for (name, item) in exported.exports(engine) {
+            match item.ty {
+                ComponentItem::ComponentFunc(function) => search.add_function(None, name, &function)?,
+                ComponentItem::ComponentInstance(interface) => {
+                    let index = component.get_export_index(None, name);
+                    for (inner, item) in interface.exports(engine) {
+                        match item.ty {
+                            ComponentItem::ComponentFunc(function) => {
+                                search.add_function(index.as_ref().map(|index| (name, index)), inner, &function)?;
+                            }
+                            ComponentItem::Type(ty) => search.add_type(Some(name), inner, &ty),
+                            // Nothing else can be called.
+                            ComponentItem::ComponentInstance(_)
+                            | ComponentItem::Component(_)
+                            | ComponentItem::Module(_)
+                            | ComponentItem::CoreFunc(_)
+                            | ComponentItem::Resource(_) => {}
+                        }
+                    }
+                }
+                ComponentItem::Type(ty) => search.add_type(None, name, &ty),
+                ComponentItem::Component(_)
+                | ComponentItem::Module(_)
+                | ComponentItem::CoreFunc(_)
+                | ComponentItem::Resource(_) => {}
+            }
+        }
+        search.finish()
+    }
+
+    /// The tools, and what the author says of them.
+    pub(in super::super) fn describe(&self, docs: Option<&[u8]>) -> Offer {
+        let docs = PackageDocs::read(docs);
+        for reason in &self.unusable {
+            tracing::warn!("not offered: {reason}");
+        }
+        let tool = |(name, function): (&String, &Function)| {
+            let interface = function.interface.as_deref();
+            let text = docs.of_function(interface, &function.name);
+            tool::describe(name, function, text, Docs::new(&docs, interface, &self.types))
+        };
+        Offer { tools: self.tools.iter().map(tool).collect(), ..Offer::default() }
+    }
+}
+
+struct Search<'a> {
+    component: &'a Component,
+    bounds: TypeBounds,
+    count: usize,
+    found: Functions,
+}
+
+impl Search<'_> {
+    fn add_function(
+        &mut self,
+        interface: Option<(&str, &ComponentExportIndex)>,
+        name: &str,
+        ty: &ComponentFunc,
+    ) -> Result<(), String> {
+        self.count += 1;
+        if self.count > MAX_FUNCTIONS {
+            return Err(format!("it exports more than {MAX_FUNCTIONS} functions"));
+        }
+        let index = self.component.get_export_index(interface.map(|(_, index)| index), name);
+        let interface = interface.map(|(interface, _)| interface);
+        let full_name = full_name(interface, name);
+        let read = match index {
+            Some(index) => self.read(interface, name, index, ty),
+            None => Err("cannot be found by its name".into()),
+        };
+        match read {
+            Err(reason) => self.found.unusable.push(format!("`{full_name}` {reason}")),
+            Ok(function) => match self.found.tools.entry(tool::name(interface.map(short_name), name)) {
+                Entry::Vacant(free) => {
+                    free.insert(function);
+                }
+                Entry::Occupied(other) => {
+                    return Err(format!(
+                        "its functions `{}` and `{full_name}` would both be the tool `{}`; rename one of them, or its \
+                         interface",
+                        other.get().full_name(),
+                        other.key()
+                    ));
+                }
+            },
+        }
+        Ok(())
+    }
+
+    /// The error is the end of a sentence about the function.
+    fn read(
+        &mut self,
+        interface: Option<&str>,
+        name: &str,
+        index: ComponentExportIndex,
+        ty: &ComponentFunc,
+    ) -> Result<Function, String> {
+        if interface.is_some_and(|name| name.starts_with("wasi:")) {
+            return Err("is an entry point of WASI, which this host does not call".into());
+        }
+        if name.starts_with('[') {
+            return Err("belongs to a resource".into());
+        }
+        if ty.async_() {
+            return Err("is asynchronous".into());
+        }
+        let bounds = &mut self.bounds;
+        bounds.begin_function();
+        let mut params = Vec::new();
+        for (param, ty) in ty.params() {
+            bounds.take_name(param)?;
+            let read = Ty::read(&ty, 1, bounds).map_err(|reason| format!("{reason} (in its parameter `{param}`)"))?;
+            params.push((param.to_owned(), read));
+        }
+        let mut results = ty.results();
+        let result = results.next().map(|ty| Ty::read(&ty, 1, bounds)).transpose();
+        let result = result.map_err(|reason| format!("{reason} (in its result)"))?;
+        if results.next().is_some() {
+            return Err("has several results".into());
+        }
+        let hostcall_divisor = result.as_ref().map_or(1, hostcall_divisor);
+        let (ok, err) = match result {
+            Some(Ty::Result(result)) => (result.ok, Some(result.err)),
+            other => (other, None),
+        };
+        let (interface, name) = (interface.map(str::to_owned), name.to_owned());
+        let shape = Shape::find(&params, ok.as_ref(), err.as_ref());
+        let function = Function { interface, name, index, params, ok, err, shape, hostcall_divisor };
+        tool::check_schemas(&function)?;
+        Ok(function)
+    }
+
+    /// Keeps what documentation is found by.
+    fn add_type(&mut self, interface: Option<&str>, name: &str, ty: &Type) {
+        let items: Vec<String> = match ty {
+            Type::Record(ty) => ty.fields().take(MAX_NAMED_ITEMS).map(|field| field.name.to_owned()).collect(),
+            Type::Variant(ty) => ty.cases().take(MAX_NAMED_ITEMS).map(|case| case.name.to_owned()).collect(),
+            Type::Enum(ty) => ty.names().take(MAX_NAMED_ITEMS).map(str::to_owned).collect(),
+            Type::Flags(ty) => ty.names().take(MAX_NAMED_ITEMS).map(str::to_owned).collect(),
+            _ => return,
+        };
+        if self.found.types.len() < MAX_NAMED_TYPES {
+            let (interface, name) = (interface.map(str::to_owned), name.to_owned());
+            self.found.types.push(NamedType { interface, name, items });
+        }
+    }
+
+    fn finish(self) -> Result<Functions, String> {
+        let Functions { tools, unusable, .. } = &self.found;
+        if !tools.is_empty() {
+            return Ok(self.found);
+        }
+        if unusable.is_empty() {
+            return Err("it exports no function that could be a tool".into());
+        }
+        let more = match unusable.len().saturating_sub(MAX_REASONS) {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        let reasons = unusable[..unusable.len().min(MAX_REASONS)].join("; ");
+        Err(format!("none of its functions can be a tool: {reasons}{more}"))
+    }
+}

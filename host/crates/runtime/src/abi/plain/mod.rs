@@ -1,0 +1,19 @@
+//! Components that know nothing of us: their exported functions are tools. `types` reads the types of a function,
+//! `schema` describes them, `read` and `write` convert values.
+
+mod bounds;
+mod bytes;
+mod call;
+mod docs;
+mod function;
+mod functions;
+mod memory;
+mod read;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod tool;
+mod types;
+mod write;
+
+pub(super) use functions::Functions;
