@@ -62,7 +62,11 @@ pub(super) fn component(digest: &Digest, definitions: Option<&Digest>, inspectio
     }
     println!("{digest}");
     definitions.iter().for_each(|definitions| println!("definitions {definitions}"));
-    println!("{} component, portcullis:plugin {}", ByteSize(inspection.size), plugins::package::API_VERSION);
+    let kind = inspection.api_version().map_or_else(
+        || "plain component: its functions are tools".to_owned(),
+        |version| format!("component, portcullis:plugin {version}"),
+    );
+    println!("{} {kind}", ByteSize(inspection.size));
     claims(&inspection.claims, &Claims::default());
     println!("\nrequests");
     match &inspection.manifest {

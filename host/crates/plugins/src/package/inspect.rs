@@ -30,6 +30,11 @@ pub struct Inspection {
 const STEERING_INTERFACE: &str = "portcullis:plugin/steering@";
 
 impl Inspection {
+    /// The version of the WIT package that it exports interfaces of; none for one with functions of its own.
+    pub fn api_version(&self) -> Option<&'static str> {
+        self.exports.iter().any(|name| name.starts_with(PACKAGE)).then_some(API_VERSION)
+    }
+
     /// Whether the component reads messages to its running calls.
     pub(crate) fn reads_steering(&self) -> bool {
         self.imports.iter().any(|import| import.starts_with(STEERING_INTERFACE))

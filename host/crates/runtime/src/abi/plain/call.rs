@@ -6,14 +6,15 @@ use super::super::store::charge_with_bytes;
 use super::bytes::{Chunk, Shape, Slot};
 use super::function::Function;
 use super::functions::Functions;
-use super::memory::ValueMemory;
+use super::memory::{ValueMemory, json_size};
 use super::read::{Read, ReadError, Reader, read_bytes};
 use super::tool::RESULT;
 use super::types::Ty;
 use super::write::{WriteError, Writer, Written};
-use crate::engine::{CallError, Supervised as _};
+use crate::engine::{CallError, Supervised as _, is_large, work_in_pool_if_large};
 use crate::imports::{Content, ToolError, ToolResult, price};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 use wasmtime::component::{Instance, Val};
 use wasmtime::{AsContextMut as _, Error, Store};
 
@@ -30,6 +31,18 @@ enum Returned {
     Value(Val),
 }
 
+impl Returned {
+    /// About the size of its JSON.
+    fn size(&self) -> u64 {
+        match self {
+            Self::Nothing => 0,
+            Self::Chunk(Chunk::Text(text)) => text.len() as u64,
+            Self::Chunk(Chunk::Bytes(bytes)) => bytes.len() as u64,
+            Self::Value(value) => json_size(value),
+        }
+    }
+}
+
 impl Functions {
     /// Only tools can be called.
     pub(in super::super) async fn call(
@@ -42,7 +55,7 @@ impl Functions {
             GuestCall::Tool { name, arguments } => {
                 let function =
                     self.tools.get(&*name).ok_or_else(|| Error::msg("the component has no such function"))?;
-                Ok(GuestAnswer::Tool(call_function(function, &arguments, store, instance).await?))
+                Ok(GuestAnswer::Tool(call_function(function, arguments, store, instance).await?))
             }
             GuestCall::Resource { .. }
             | GuestCall::Prompt { .. }
@@ -53,22 +66,26 @@ impl Functions {
 }
 
 async fn call_function(
-    function: &Function,
-    arguments: &str,
+    function: &Arc<Function>,
+    arguments: String,
     store: &mut Store<Guest>,
     instance: &Instance,
 ) -> wasmtime::Result<Result<ToolResult, ToolError>> {
     let limits = store.data_mut().supervision().allowance().limits.clone();
-    let mut memory = ValueMemory::new(arguments.len(), limits.hostcall.as_u64());
-    let values = match read_arguments(function, arguments, &mut memory) {
+    let (size, hostcall, of) = (arguments.len(), limits.hostcall.as_u64(), function.clone());
+    let read = move || {
+        let mut memory = ValueMemory::new(size, hostcall);
+        (read_arguments(&of, &arguments, &mut memory), memory.values)
+    };
+    let (values, count) = convert(store, size as u64, read).await?;
+    charge_with_bytes(&mut store.as_context_mut(), price::CALL, (size as u64).saturating_add(count))?;
+    let values = match values {
         Ok(values) => values,
         Err(error) => return Ok(Err(ToolError::InvalidArguments(sentence(error)))),
     };
-    let work = (arguments.len() as u64).saturating_add(memory.values);
-    charge_with_bytes(&mut store.as_context_mut(), price::CALL, work)?;
     // Before anything is lifted: what is counted of some types is little of what they take.
-    let hostcall = usize::try_from(limits.hostcall.as_u64() / function.hostcall_divisor).unwrap_or(usize::MAX);
-    store.set_hostcall_fuel(hostcall);
+    let liftable = hostcall / function.hostcall_divisor;
+    store.set_hostcall_fuel(usize::try_from(liftable).unwrap_or(usize::MAX));
     let exported = instance.get_func(&mut *store, function.index);
     let exported = exported.ok_or_else(|| Error::msg("the component does not have the function that it exports"))?;
     let returned = match (values, &function.shape) {
@@ -83,17 +100,33 @@ async fn call_function(
         }
         (Values::Chunks(_), None) => return Err(Error::msg("bytes for a function that takes none")),
     };
-    let mut writer = Writer::new(limits.output.as_u64());
-    let result = match answer(function, returned, &mut writer) {
-        Ok(answer) => answer,
-        Err(WriteError::TooLong) => {
-            let (limit, used) = (limits.output.as_u64(), limits.output.as_u64().saturating_add(1));
-            return Err(CallError::OutputExceeded { limit, used }.into());
-        }
-        Err(WriteError::Mismatch) => return Err(Error::msg("a value is not of its type")),
+    let (limit, of) = (limits.output.as_u64(), function.clone());
+    let size = returned.as_ref().map_or_else(Returned::size, Returned::size);
+    let write = move || {
+        let mut writer = Writer::new(limit);
+        (answer(&of, returned, &mut writer), writer.work())
     };
-    charge_with_bytes(&mut store.as_context_mut(), price::CALL, writer.work())?;
-    Ok(Ok(result))
+    let (result, work) = convert(store, size, write).await?;
+    charge_with_bytes(&mut store.as_context_mut(), price::CALL, work)?;
+    match result {
+        Ok(result) => Ok(Ok(result)),
+        Err(WriteError::TooLong) => Err(CallError::OutputExceeded { limit, used: limit.saturating_add(1) }.into()),
+        Err(WriteError::Mismatch) => Err(Error::msg("a value is not of its type")),
+    }
+}
+
+/// Converts values whose text has about so many bytes: large ones in the compute pool, since nothing can interrupt it.
+async fn convert<T: Send + 'static>(
+    store: &mut Store<Guest>,
+    bytes: u64,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> wasmtime::Result<T> {
+    if !is_large(bytes) {
+        return Ok(work());
+    }
+    let scope = &store.data_mut().imports()?.scope;
+    let owner = (scope.context.principal.clone(), scope.authority.plugin().clone());
+    Ok(work_in_pool_if_large(bytes, || owner, work).await)
 }
 
 fn read_arguments(function: &Function, arguments: &str, memory: &mut ValueMemory) -> Read<Values> {

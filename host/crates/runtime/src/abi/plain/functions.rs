@@ -10,6 +10,7 @@ use super::types::Ty;
 use crate::imports::Offer;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::sync::Arc;
 use wasmtime::Engine;
 use wasmtime::component::types::{ComponentFunc, ComponentItem};
 use wasmtime::component::{Component, ComponentExportIndex, Type};
@@ -26,7 +27,7 @@ const MAX_REASONS: usize = 16;
 #[derive(Default)]
 pub(in super::super) struct Functions {
     /// By the names of their tools.
-    pub(super) tools: BTreeMap<String, Function>,
+    pub(super) tools: BTreeMap<String, Arc<Function>>,
     /// Sentences about the others.
     unusable: Vec<String>,
     types: Vec<NamedType>,
@@ -70,10 +71,7 @@ impl Functions {
     /// The tools, and what the author says of them.
     pub(in super::super) fn describe(&self, docs: Option<&[u8]>) -> Offer {
         let docs = PackageDocs::read(docs);
-        for reason in &self.unusable {
-            tracing::warn!("not offered: {reason}");
-        }
-        let tool = |(name, function): (&String, &Function)| {
+        let tool = |(name, function): (&String, &Arc<Function>)| {
             let interface = function.interface.as_deref();
             let text = docs.of_function(interface, &function.name);
             tool::describe(name, function, text, Docs::new(&docs, interface, &self.types))
@@ -111,7 +109,7 @@ impl Search<'_> {
             Err(reason) => self.found.unusable.push(format!("`{full_name}` {reason}")),
             Ok(function) => match self.found.tools.entry(tool::name(interface.map(short_name), name)) {
                 Entry::Vacant(free) => {
-                    free.insert(function);
+                    free.insert(Arc::new(function));
                 }
                 Entry::Occupied(other) => {
                     return Err(format!(
@@ -187,6 +185,9 @@ impl Search<'_> {
     fn finish(self) -> Result<Functions, String> {
         let Functions { tools, unusable, .. } = &self.found;
         if !tools.is_empty() {
+            for reason in unusable {
+                tracing::warn!("not offered as a tool: {reason}");
+            }
             return Ok(self.found);
         }
         if unusable.is_empty() {

@@ -69,3 +69,34 @@ impl ValueMemory {
         }
     }
 }
+
+/// About how many bytes of JSON a value is. It is nested no deeper than its type.
+pub(super) fn json_size(value: &Val) -> u64 {
+    let below = |payload: Option<&Val>| payload.map_or(0, json_size);
+    4 + match value {
+        Val::String(text) => text.len() as u64,
+        Val::List(items) | Val::Tuple(items) | Val::FixedLengthList(items) => items.iter().map(json_size).sum(),
+        Val::Record(fields) => fields.iter().map(|(name, value)| name.len() as u64 + json_size(value)).sum(),
+        Val::Variant(name, payload) => name.len() as u64 + below(payload.as_deref()),
+        Val::Option(payload) | Val::Result(Ok(payload) | Err(payload)) => below(payload.as_deref()),
+        Val::Enum(name) => name.len() as u64,
+        Val::Flags(names) => names.iter().map(|name| name.len() as u64).sum(),
+        Val::Bool(_)
+        | Val::S8(_)
+        | Val::U8(_)
+        | Val::S16(_)
+        | Val::U16(_)
+        | Val::S32(_)
+        | Val::U32(_)
+        | Val::S64(_)
+        | Val::U64(_)
+        | Val::Float32(_)
+        | Val::Float64(_)
+        | Val::Char(_)
+        | Val::Map(_)
+        | Val::Resource(_)
+        | Val::Future(_)
+        | Val::Stream(_)
+        | Val::ErrorContext(_) => 0,
+    }
+}

@@ -1,5 +1,5 @@
 //! JSON Schemas of types. They are written in words that all clients know, without references: a model reads each place by
-//! itself.
+//! itself. Another word is another definition of an installed tool, which its user then has to agree to again.
 
 use super::docs::Docs;
 use super::types::{Integer, MAX_EXACT, Ty};
