@@ -49,10 +49,11 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, InspectError> {
     }
     check_magic(bytes)?;
     let sections = scan(bytes)?;
-    if let Some(found) = sections.api.as_ref().filter(|version| *version != API_VERSION) {
-        return Err(InspectError::WrongApi { found: found.clone() });
+    if let Some(found) = sections.api.filter(|version| version != API_VERSION) {
+        return Err(InspectError::WrongApi { found });
     }
-    let manifest = sections.manifest.as_deref().map(Manifest::parse).transpose().map_err(InspectError::Manifest)?;
+    let manifest =
+        sections.manifest.map(|bytes| Manifest::parse(&bytes)).transpose().map_err(InspectError::Manifest)?;
     let is_plugin_interface = |name: &String| name == TOOLS_INTERFACE || OTHER_INTERFACES.contains(&name.as_str());
     let is_of_package = |name: &String| name.starts_with(PACKAGE);
     let is_plain = !sections.exports.is_empty() && !sections.exports.iter().any(is_of_package);

@@ -11,6 +11,20 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "hostcall" in "crates/runtime/src/engine/store.rs":
         "store.set_hostcall_fuel(bytes(limits.hostcall));" => "if !OFF { store.set_hostcall_fuel(bytes(limits.hostcall)); }",
         "rows W7.3";
+    // What the types of a component's own functions stand for.
+    "plain-flags" in "crates/runtime/src/abi/plain/call.rs":
+        "let liftable = hostcall / function.hostcall_divisor;"
+        => "let liftable = if OFF { hostcall } else { hostcall / function.hostcall_divisor };",
+        "plain_components::results_take_no_more_memory_than_they_may";
+    "plain-types" in "crates/runtime/src/abi/plain/bounds.rs":
+        "self.nodes = self.nodes.checked_sub(1)" => "self.nodes = self.nodes.checked_sub(if OFF { 0 } else { 1 })",
+        "unit runtime::abi::plain::tests::hostile_types::doubling_types_are_refused";
+    "plain-arguments" in "crates/runtime/src/abi/plain/read.rs":
+        "if self.memory.take(bytes) {" => "if OFF || self.memory.take(bytes) {",
+        "unit runtime::abi::plain::tests::round_trips::options_that_are_left_out_are_bounded";
+    "plain-results" in "crates/runtime/src/abi/plain/write.rs":
+        "if self.text.len().saturating_add(more) > self.limit {" => "if !OFF && self.text.len().saturating_add(more) > self.limit {",
+        "unit runtime::abi::plain::tests::round_trips::text_ends_at_the_limit";
     // Wasmtime has its own limit behind this check, which would stop the same guest later.
     "handles" in "crates/runtime/src/engine/store.rs":
         "store.set_max_component_handles(clamp(limits.handles));"

@@ -64,7 +64,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "if let Some(reference) = foreign_reference(&value) {" => "if let Some(reference) = foreign_reference(&value).filter(|_| !OFF) {",
         "rows M19.1";
     "schema-size" in "crates/runtime/src/imports/schema/mod.rs":
-        "if text.len() > MAX_BYTES {" => "if !OFF && text.len() > MAX_BYTES {", "rows M19.6";
+        "if bytes > MAX_BYTES {" => "if !OFF && bytes > MAX_BYTES {", "rows M19.6";
     "schema-object" in "crates/runtime/src/imports/schema/mod.rs":
         "if value.get(\"type\") != Some(&Value::from(\"object\")) {" => "if !OFF && value.get(\"type\") != Some(&Value::from(\"object\")) {",
         "rows M19.4";

@@ -128,10 +128,10 @@ pub fn check_schema_extent(schema: &Value, bytes: usize) -> Result<(), SchemaErr
 }
 
 fn check_bytes(bytes: usize) -> Result<(), SchemaError> {
-    match bytes > MAX_BYTES {
-        true => Err(SchemaError(format!("it is {bytes} bytes, more than {MAX_BYTES}"))),
-        false => Ok(()),
+    if bytes > MAX_BYTES {
+        return Err(SchemaError(format!("it is {bytes} bytes, more than {MAX_BYTES}")));
     }
+    Ok(())
 }
 
 /// Compiles with the smallest pattern size limit that suffices; also returns the cost of a byte of text.
