@@ -2,7 +2,11 @@
 
 use super::bytes::Shape;
 use super::types::Ty;
+use platform::text::truncate_with;
 use wasmtime::component::ComponentExportIndex;
+
+/// Characters of a name in messages: one of 64 is the longest that a tool may have.
+const MAX_NAME: usize = 150;
 
 pub(super) struct Function {
     /// As the component exports it.
@@ -27,5 +31,6 @@ impl Function {
 }
 
 pub(super) fn full_name(interface: Option<&str>, name: &str) -> String {
-    interface.map_or_else(|| name.to_owned(), |interface| format!("{interface}#{name}"))
+    let name = interface.map_or_else(|| name.to_owned(), |interface| format!("{interface}#{name}"));
+    truncate_with(&name, MAX_NAME, "…")
 }

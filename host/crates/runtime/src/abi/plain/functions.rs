@@ -8,6 +8,7 @@ use super::memory::hostcall_divisor;
 use super::tool;
 use super::types::Ty;
 use crate::imports::Offer;
+use platform::text::truncate_with;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -20,6 +21,8 @@ const MAX_FUNCTIONS: usize = 1_000;
 /// Exported types whose names are kept for the documentation.
 const MAX_NAMED_TYPES: usize = 256;
 const MAX_NAMED_ITEMS: usize = 64;
+/// Characters of the sentence about one; a name may be very long.
+const MAX_REASON: usize = 300;
 /// Functions that an error names.
 const MAX_REASONS: usize = 16;
 
@@ -106,7 +109,10 @@ impl Search<'_> {
             None => Err("cannot be found by its name".into()),
         };
         match read {
-            Err(reason) => self.found.unusable.push(format!("`{full_name}` {reason}")),
+            Err(reason) => {
+                let sentence = format!("`{full_name}` {reason}");
+                self.found.unusable.push(truncate_with(&sentence, MAX_REASON, "…"));
+            }
             Ok(function) => match self.found.tools.entry(tool::name(interface.map(short_name), name)) {
                 Entry::Vacant(free) => {
                     free.insert(Arc::new(function));
@@ -116,7 +122,7 @@ impl Search<'_> {
                         "its functions `{}` and `{full_name}` would both be the tool `{}`; rename one of them, or its \
                          interface",
                         other.get().full_name(),
-                        other.key()
+                        truncate_with(other.key(), MAX_REASON, "…")
                     ));
                 }
             },

@@ -65,6 +65,14 @@ fn very_many_functions_are_refused() {
     assert_eq!(refused(&text), "it exports more than 1000 functions");
 }
 
+#[test]
+fn long_names_make_no_long_errors() {
+    let deep = chain(40, "(record (field \"a\" u8))", |last| format!("(record (field \"a\" {last}))"));
+    let long = |word: &str| format!("\"{}\"", word.repeat(50_000));
+    let error = refused(&deep.replace("\"x\"", &long("x")).replace("\"bomb\"", &long("b")));
+    assert!(error.contains("nests types more than 24 deep"), "{error}");
+}
+
 /// wasmtime counts a byte for a name of one letter, which takes 64.
 #[test]
 fn lists_of_flags_get_less_hostcall_fuel() {
