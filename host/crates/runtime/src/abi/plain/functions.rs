@@ -23,7 +23,7 @@ const MAX_NAMED_TYPES: usize = 256;
 const MAX_NAMED_ITEMS: usize = 64;
 /// Characters of the sentence about one; a name may be very long.
 const MAX_REASON: usize = 300;
-/// Functions that an error names.
+/// Functions that an error or a line of the log names.
 const MAX_REASONS: usize = 16;
 
 /// All tools of a component.
@@ -190,20 +190,17 @@ impl Search<'_> {
 
     fn finish(self) -> Result<Functions, String> {
         let Functions { tools, unusable, .. } = &self.found;
-        if !tools.is_empty() {
-            for reason in unusable {
-                tracing::warn!("not offered as a tool: {reason}");
-            }
-            return Ok(self.found);
-        }
-        if unusable.is_empty() {
-            return Err("it exports no function that could be a tool".into());
-        }
         let more = match unusable.len().saturating_sub(MAX_REASONS) {
             0 => String::new(),
             more => format!("; and {more} more"),
         };
-        let reasons = unusable[..unusable.len().min(MAX_REASONS)].join("; ");
-        Err(format!("none of its functions can be a tool: {reasons}{more}"))
+        let reasons = unusable[..unusable.len().min(MAX_REASONS)].join("; ") + &more;
+        match (tools.is_empty(), unusable.is_empty()) {
+            (false, true) => {}
+            (false, false) => tracing::warn!("not offered as tools: {reasons}"),
+            (true, true) => return Err("it exports no function that could be a tool".into()),
+            (true, false) => return Err(format!("none of its functions can be a tool: {reasons}")),
+        }
+        Ok(self.found)
     }
 }
