@@ -1,4 +1,4 @@
-//! A component that knows nothing of us, and uses WASI: it reads what it may, and writes slowly.
+//! A component that knows nothing of us, and uses WASI: it reads what it may, and writes when it is let.
 //!
 //! A free function must not be named as one of the C library: it would take its place.
 
@@ -31,11 +31,15 @@ impl Guest for Files {
     }
 
     fn add_lines(path: String, lines: u32) -> Result<u32, String> {
+        let allowed = || fs::read_to_string(format!("{path}.allowed")).ok()?.trim().parse::<u32>().ok();
         for line in 0..lines {
+            while allowed().is_none_or(|allowed| allowed <= line) {
+                sleep(Duration::from_millis(20));
+            }
             let mut file =
                 fs::OpenOptions::new().create(true).append(true).open(&path).map_err(|error| error.to_string())?;
             file.write_all(format!("{line}\n").as_bytes()).map_err(|error| error.to_string())?;
-            sleep(Duration::from_millis(400));
+            println!("wrote {line}");
         }
         Ok(lines)
     }

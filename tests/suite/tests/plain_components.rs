@@ -3,11 +3,7 @@
 use crate::tasks::{abilities, wait_for};
 use serde_json::{Value, json};
 use std::fs;
-use std::time::Duration;
-use suite::{
-    Called, Client, Era, Home, PATIENCE, Server, eventually, forge, paths, plugin, plugin_from, portcullis,
-    with_manifest,
-};
+use suite::{Called, Client, Era, Home, Server, forge, paths, plugin, plugin_from, portcullis, with_manifest};
 
 /// Memory of the server that a call may take for a moment: what it passes at once, as values and as JSON, some times over.
 const FOR_A_CALL: u64 = 96 << 20;
@@ -260,14 +256,15 @@ fn a_task_goes_on_after_its_host_was_killed() {
     let call = json!({"name": "files__add-lines", "arguments": {"path": "/work/log", "lines": 8}});
     let begun = client.request("tools/call", call);
     let task = begun.result()["taskId"].as_str().unwrap_or_else(|| panic!("{}", begun.result())).to_owned();
+    let work = client.server.home.work();
+    let allow = |lines: u32| fs::write(work.join("log.allowed"), lines.to_string()).unwrap();
     for lines in [2, 4, 6] {
-        let log = client.server.home.work().join("log");
-        let written = || fs::read_to_string(&log).ok().filter(|text| text.lines().count() >= lines);
-        eventually(PATIENCE, written).unwrap();
-        // It sleeps now. Of one that was writing, nobody would know whether it had written.
-        std::thread::sleep(Duration::from_millis(150));
+        allow(lines);
+        // It only looks now. Of one that was writing, nobody would know whether it had written.
+        client.server.wait_for_log(&format!("wrote {}", lines - 1));
         client.server.restart_stdio();
     }
+    allow(8);
     let ended = wait_for(&mut client, &task, |task| task["status"] != "working");
     assert_eq!(ended["result"]["structuredContent"], json!({"result": 8}), "{ended}");
     let log = fs::read_to_string(client.server.home.work().join("log")).unwrap();
