@@ -228,7 +228,7 @@ fn task_of(key: &Key) -> TaskId {
 #[cfg(test)]
 mod tests {
     use super::super::call::NotMade;
-    use super::super::tests::{Fixture, Maker, all_ended};
+    use super::super::tests::{Fixture, all_ended};
     use super::*;
     use platform::durable::MemoryStore;
     use rmcp::model::InputResponses;
@@ -260,12 +260,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_asked_of_a_task_that_waits_for_its_plugin_is_kept() {
         let fixture = Arc::new(Fixture::new());
-        let first = fixture.process();
-        let id = fixture.begin_replayable(&first).await;
-        first.close().await;
-        drop(first);
-        let second = fixture.process();
-        second.resume_with(Arc::new(Maker(Some(NotMade::NotYet("no plugin".into())), fixture.clone())));
+        let (second, id) = fixture.leave(Some(NotMade::NotYet("no plugin".into()))).await;
         let asked = || waiting(&*fixture.store, Place::Requests, &id);
         for expected in 1..=2 {
             let answered = second.ask(&id, TaskRequest::Answer(InputResponses::default()));

@@ -3,7 +3,7 @@
 use super::NewTask;
 use super::record::TaskState;
 use super::take_up::{Starting, TakeUp};
-use super::tests::{Fixture, Maker, all_ended};
+use super::tests::{Fixture, all_ended};
 use super::watched_store::WatchedStore;
 use futures::poll;
 use std::pin::pin;
@@ -18,13 +18,8 @@ async fn a_task_whose_time_is_over_is_not_removed_while_it_is_taken_up() {
     let mut fixture = Fixture::new();
     fixture.store = Arc::new(WatchedStore::new(fixture.clock.clone()));
     let fixture = Arc::new(fixture);
-    let first = fixture.process();
-    let id = fixture.begin_replayable(&first).await;
-    first.close().await;
-    fixture.clock.pass(first.limits().run);
-    drop(first);
-    let second = fixture.process();
-    second.resume_with(Arc::new(Maker(None, fixture.clone())));
+    let (second, id) = fixture.leave(None).await;
+    fixture.clock.pass(second.limits().run);
     {
         let mut taken_up = pin!(second.take_up());
         while poll!(&mut taken_up).is_pending() {
@@ -42,12 +37,7 @@ async fn a_task_whose_time_is_over_is_not_removed_while_it_is_taken_up() {
 #[tokio::test]
 async fn a_task_goes_on_also_if_somebody_looks_at_it_who_leaves_it() {
     let fixture = Arc::new(Fixture::new());
-    let first = fixture.process();
-    let id = fixture.begin_replayable(&first).await;
-    first.close().await;
-    drop(first);
-    let second = fixture.process();
-    second.resume_with(Arc::new(Maker(None, fixture.clone())));
+    let (second, id) = fixture.leave(None).await;
     let looks = Starting::new(&second, &id).unwrap();
     let mut goes_on = pin!(second.go_on(&id, TakeUp::Now));
     for _ in 0..10 {

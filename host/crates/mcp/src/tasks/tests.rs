@@ -106,6 +106,17 @@ impl Fixture {
         created.start(self.live(CancellationToken::new(), journal), finish()).await.unwrap().0
     }
 
+    /// A task that one process has begun and left, and another process that makes calls like this.
+    pub(super) async fn leave(self: &Arc<Self>, maker: Option<NotMade>) -> (Arc<Tasks>, TaskId) {
+        let first = self.process();
+        let id = self.begin_replayable(&first).await;
+        first.close().await;
+        drop(first);
+        let second = self.process();
+        second.resume_with(Arc::new(Maker(maker, self.clone())));
+        (second, id)
+    }
+
     pub(super) fn live(&self, end: CancellationToken, journal: CallJournal) -> LiveCall {
         let principal_store = Arc::new(PrincipalStore::new(self.clock.clone(), ChangeNotifier::new()));
         let plugin = PluginId { side: Side::Server, name: "a".into() };
@@ -306,12 +317,7 @@ async fn a_call_whose_steps_are_stored_goes_on_in_the_next_process() {
 #[tokio::test]
 async fn a_task_whose_tool_is_not_there_waits_for_it_and_can_be_cancelled() {
     let fixture = Arc::new(Fixture::new());
-    let first = fixture.process();
-    let id = fixture.begin_replayable(&first).await;
-    first.close().await;
-    drop(first);
-    let second = fixture.process();
-    second.resume_with(Arc::new(Maker(Some(NotMade::NotYet("its tool is not there".into())), fixture.clone())));
+    let (second, id) = fixture.leave(Some(NotMade::NotYet("its tool is not there".into()))).await;
     assert_eq!(second.take_up().await.unwrap(), 0);
     while fixture.state(&second, &id).await.message.is_none() {
         tokio::task::yield_now().await;
