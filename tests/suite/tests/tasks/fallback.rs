@@ -39,7 +39,7 @@ fn a_call_that_takes_long_is_followed_by_tools_and_as_a_resource() {
             let piece = suite::eventually(suite::PATIENCE, || {
                 let status = client.call("task_status", json!({"task": running.task}));
                 let status = status.result()["structuredContent"].clone();
-                (!status["output"]["chunks"].is_null()).then_some(status)
+                (!status["output"]["chunks"][0].is_null()).then_some(status)
             });
             assert_eq!(piece.unwrap()["output"]["chunks"][0]["content"][0]["text"], "a piece");
             let early = client.call("task_result", json!({"task": running.task, "wait": 0}));
