@@ -15,7 +15,13 @@ fn detached(cache: &Path) -> Vec<String> {
         let command = std::fs::read_to_string(format!("/proc/{id}/cmdline")).unwrap_or_default();
         command.contains(&format!("\0{}\0--detached\0", cache.display()))
     };
-    ids.filter(compiles).collect()
+    let all: Vec<_> = ids.filter(compiles).collect();
+    let is_parent = |id: &String, of: &String| {
+        let status = std::fs::read_to_string(format!("/proc/{of}/status")).unwrap_or_default();
+        status.lines().any(|line| line.strip_prefix("PPid:").is_some_and(|parent| parent.trim() == id))
+    };
+    // What such a process starts has its command line for a moment.
+    all.iter().filter(|of| !all.iter().any(|id| is_parent(id, of))).cloned().collect()
 }
 
 /// The processes that a server has started.
