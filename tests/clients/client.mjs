@@ -53,6 +53,13 @@ const client = new Client(
   },
 );
 
+// Reports as they arrive, before the client looks for whom they are.
+const arrived = [];
+transport.onmessage = ({ method, params }) => {
+  if (method !== "notifications/progress") return;
+  arrived.push({ progress: params.progress, total: params.total ?? null, message: params.message ?? null, t_ms: now() });
+};
+
 let start = 0;
 const now = () => Math.round((performance.now() - start) * 1000) / 1000;
 const chunks = [];
@@ -94,7 +101,8 @@ if (options.tool) {
   // Notifications are handled on tasks of their own: the last may come after the result.
   await new Promise((done) => setTimeout(done, 200));
   seen.chunks = chunks.sort((a, b) => a.seq - b.seq);
-  seen.progress = progress;
+  // A report that is read together with the result finds nobody any more: the client takes the result first.
+  seen.progress = [...progress, ...arrived.slice(progress.length)];
 }
 if (options.then) seen.then = await call(options.then, options["then-args"], []);
 console.log(JSON.stringify(seen));
