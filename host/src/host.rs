@@ -21,8 +21,8 @@ use platform::confine::ConfineSettings;
 use platform::file_descriptors;
 use platform::outbound::SpanExporter;
 use platform::telemetry::{Metrics, Tracer, raise_to};
-use plugins::calls::{LocalTools, Runner, ToolCallerChain};
-use plugins::catalog::{Catalog, CurrentCatalog, MissingPlugins};
+use plugins::calls::{LocalTools, Programs, Runner, ToolCallerChain};
+use plugins::catalog::{Catalog, CatalogRules, CurrentCatalog, MissingPlugins};
 use plugins::loading::{Loader, Reconciler};
 use policy::PluginSpec;
 use runtime::imports::{HostServices, OpenFiles, ToolCaller};
@@ -77,7 +77,9 @@ impl Host {
 
         let loader = Arc::new(loading::build_serving_loader(config, clock.clone(), metrics.clone())?);
         let reserved: &[&str] = if config.fallback_tools { FALLBACK_TOOLS } else { &[] };
-        let empty = Catalog::starting(reserved, MissingPlugins::new(), !config.upstreams.is_empty());
+        let only = config.code.as_ref().filter(|code| code.only).map(|code| code.plugin.clone());
+        let rules = CatalogRules { reserved, only };
+        let empty = Catalog::starting(rules, MissingPlugins::new(), !config.upstreams.is_empty());
         let catalog = Arc::new(CurrentCatalog::new(empty, changes.clone()));
         let specs: Vec<PluginSpec> = config.plugins.iter().chain(&config.agent).cloned().collect();
         loader.warm_up(specs.iter());
@@ -105,6 +107,13 @@ impl Host {
                 .with_tracer(tracer.clone()),
         );
 
+        if let Some(code) = &config.code {
+            if !config.plugins.iter().any(|spec| spec.id == code.plugin) {
+                tracing::warn!("[code] has no effect: there is no [{}], and none is installed", code.plugin.table());
+            }
+            let programs = Programs::new(code.plugin.clone(), code.approval, catalog.clone(), &runner);
+            runner.set_tool_access(Box::new(programs));
+        }
         let local_tools = Arc::new(LocalTools::new(runner.clone(), catalog.clone()));
         let agent = Arc::new(ToolCallerChain::new(vec![local_tools]));
         let upstreams = gateway::connect(&config.upstreams, &agent, &catalog, clock.clone());

@@ -18,6 +18,7 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
 /// The top-level modules of each crate, each with the modules of the same crate that it names.
 pub(crate) const MODULES: &[(&str, &str)] = &[
     ("policy/address", ""),
+    ("policy/approval", ""),
     ("policy/digest", ""),
     ("policy/flow", ""),
     ("policy/guest_path", ""),

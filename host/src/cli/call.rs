@@ -47,8 +47,10 @@ impl Call {
         let mut config = Config::load(&self.file.config)?;
         let (called, words) = self.called(&config)?;
         let arguments = CallArguments::read(words)?;
-        // What else clients see is not needed. Agent-side plugins may be called.
-        config.plugins.retain(|spec| *spec.id.name == called.plugin);
+        // What else clients see is not needed, but by programs. Agent-side plugins may be called.
+        if config.code.as_ref().is_none_or(|code| *code.plugin.name != called.plugin) {
+            config.plugins.retain(|spec| *spec.id.name == called.plugin);
+        }
         let (broker, cancel) = (host::open_connection_broker(&config)?, CancellationToken::new());
         let (host, mut loading) = Host::start(&config, broker.clone()).await?;
         loading.finish().await;

@@ -1,5 +1,6 @@
 //! The resolved configuration: absolute paths, checked values, defaults filled in.
 
+use super::code::CodeSettings;
 use super::environment::{default_cache, default_state};
 use super::error::ConfigError;
 use super::explain::explain;
@@ -62,6 +63,8 @@ pub struct Config {
     pub per_principal: PrincipalLimits,
     /// A model for plugins whose client has none.
     pub model: Option<ModelSettings>,
+    /// Code mode, if it is on.
+    pub code: Option<CodeSettings>,
     /// A file of agent tools that the client's model or user may stand in for.
     pub stand_in_tools: Option<PathBuf>,
     /// The folder of compiled plugins.
@@ -127,6 +130,7 @@ impl Config {
             audit: resolver.audit(server.audit, state.as_deref()),
             auth: resolver.auth(server.auth)?,
             model: tables.model.map(|model| resolver.model(model)).transpose()?,
+            code: tables.code.map(|table| resolver.code(table)).transpose()?,
             stand_in_tools: tables.stand_in.map(|table| resolver.path(&table.tools)),
             http: server.http,
             allowed_hosts: server

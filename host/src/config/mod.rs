@@ -1,5 +1,6 @@
 //! The configuration: a file, the lock file beside it and the environment, resolved into one [`Config`].
 
+mod code;
 mod editor;
 mod environment;
 mod error;
@@ -14,6 +15,7 @@ mod restart_settings;
 mod tables;
 mod telemetry;
 
+pub use code::CodeSettings;
 pub use editor::ConfigEditor;
 pub use environment::{call_log_filter, certificates, editor, environment_variable, log_filter, quiet_log_filter};
 pub use error::ConfigError;

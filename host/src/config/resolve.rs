@@ -1,9 +1,10 @@
 //! Resolves the tables of a configuration file: checks names and values, makes paths absolute, and reads what comes from
 //! the environment.
 
+use super::code::CodeSettings;
 use super::environment::{expand_home, inherited};
 use super::error::ConfigError;
-use super::tables::{ConfigTables, PluginTable};
+use super::tables::{CodeTable, ConfigTables, PluginTable};
 use platform::audit::AuditSettings;
 use platform::identity::AuthSettings;
 use platform::secrets::SecretSource;
@@ -64,6 +65,13 @@ impl Resolver<'_> {
             limits: table.limits.into(),
             id,
         })
+    }
+
+    /// Its plugin may be installed, and not among the tables.
+    pub(super) fn code(&self, table: CodeTable) -> Result<CodeSettings, ConfigError> {
+        let CodeTable { plugin, only, approval } = table;
+        let plugin = PluginId::new(Side::Server, &plugin).map_err(|message| self.error("code", message))?;
+        Ok(CodeSettings { plugin, only, approval })
     }
 
     /// The audit journal is in the state folder by default.

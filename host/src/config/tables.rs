@@ -8,7 +8,9 @@ use platform::identity::AuthSettings;
 use platform::outbound::Endpoint;
 use platform::secrets::SecretSource;
 use plugins::install::SourceSettings;
-use policy::{Digest, FuelLimits, Grants, IdempotencyLimits, Limits, ParkedCallLimits, PrincipalLimits, TaskLimits};
+use policy::{
+    ApprovalRule, Digest, FuelLimits, Grants, IdempotencyLimits, Limits, ParkedCallLimits, PrincipalLimits, TaskLimits,
+};
 use serde::Deserialize;
 use services::connections::ConnectionSettings;
 use services::model::ModelSettings;
@@ -34,6 +36,7 @@ pub(super) struct ConfigTables {
     pub(super) secrets: BTreeMap<String, SecretSource>,
     pub(super) model: Option<ModelSettings>,
     pub(super) stand_in: Option<StandInTable>,
+    pub(super) code: Option<CodeTable>,
     #[serde(default)]
     pub(super) telemetry: TelemetrySettings,
     #[serde(default)]
@@ -46,6 +49,16 @@ pub(super) struct ConfigTables {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct StandInTable {
     pub(super) tools: PathBuf,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct CodeTable {
+    pub(super) plugin: String,
+    #[serde(default)]
+    pub(super) only: bool,
+    #[serde(default)]
+    pub(super) approval: ApprovalRule,
 }
 
 #[derive(Default, Deserialize)]

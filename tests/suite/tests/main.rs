@@ -19,6 +19,7 @@ mod cancel;
 mod circuit_breaker;
 mod client_tools;
 mod clients;
+mod code_mode;
 mod command;
 mod config_reload;
 mod confined;

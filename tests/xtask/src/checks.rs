@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::command::{cargo, check};
 use crate::repo::Repo;
-use crate::{adapters, conformance, registry, rmcp, setup};
+use crate::{adapters, code, conformance, registry, rmcp, setup};
 
 /// Runs format, lints, set-up and all tests.
 pub(crate) fn run(repo: &Repo) -> Result<()> {
@@ -35,6 +35,7 @@ pub(crate) fn run(repo: &Repo) -> Result<()> {
 
     heading("tests of the client adapters");
     adapters::test(repo)?;
+    code::test(repo)?;
 
     heading("tests");
     // The whole workspace at once, so that both share the compiled dependencies: alone, the host would enable fewer

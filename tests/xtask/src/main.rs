@@ -8,6 +8,7 @@ mod bench;
 mod built;
 mod checks;
 mod clients;
+mod code;
 mod command;
 mod conformance;
 mod crash;

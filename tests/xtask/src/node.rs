@@ -75,12 +75,12 @@ const OLDER: &str = "0.2.8";
 /// that it does not know, such as `wasi:http`, by traps; the two then disagree about the type of a stream, and the
 /// build fails. With a namespace that it does not know, every interface is a trap, and the types agree. The version
 /// differs from that of the runtime's own imports, since a component imports each name once.
-fn strange(text: String) -> String {
+pub(crate) fn strange(text: String) -> String {
     text.replace("wasi:", STRANGE).replace("0.2.12", OLDER)
 }
 
 /// Restores the original names, in place.
-fn familiar(component: &Path) -> Result<()> {
+pub(crate) fn familiar(component: &Path) -> Result<()> {
     let mut bytes = fs::read(component)?;
     let (strange, wasi) = (STRANGE.as_bytes(), b"wasi:");
     let found = bytes.windows(strange.len()).enumerate().filter(|(_, part)| *part == strange);

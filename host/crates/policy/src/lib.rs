@@ -5,6 +5,7 @@
 //! [`Authority`]. The third key, the client's declaration on a request, narrows further at call time.
 
 mod address;
+mod approval;
 mod authority;
 mod budget;
 mod capability;
@@ -44,6 +45,7 @@ mod tree_budget;
 mod withdrawn_list;
 
 pub use address::AddressClass;
+pub use approval::ApprovalRule;
 pub use authority::{Authority, HostEnvironment, Mount, MountOpening};
 pub use budget::{Budget, BudgetUsage};
 pub use capability::Capability;

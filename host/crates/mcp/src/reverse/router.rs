@@ -12,6 +12,7 @@ use crate::client::stream::CallEvent;
 use crate::client::view::RequestView;
 use crate::client_tools::ToolDeclaration;
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 use platform::clock::Clock;
 use policy::{BudgetUsage, Principal};
 use runtime::imports::{
@@ -320,6 +321,11 @@ impl ToolCaller for LaneRouter {
             }
             None => self.call_client(call).await,
         }
+    }
+
+    async fn accompany(&self, parent: &str, id: &str, call: BoxFuture<'_, ReverseOutcome>) -> ReverseOutcome {
+        let _running = self.view.begin_nested(parent, Some(id));
+        call.await
     }
 
     fn lacks_declaration(&self) -> bool {

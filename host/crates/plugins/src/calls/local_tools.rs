@@ -4,6 +4,7 @@ use super::answer::Answer;
 use super::request::{CallParent, CallRequest, Inherited};
 use super::runner::Runner;
 use crate::catalog::{CurrentCatalog, Plugin};
+use crate::offer::PluginTool;
 use async_trait::async_trait;
 use policy::{Budget, Origin};
 use runtime::engine::CallError;
@@ -30,13 +31,7 @@ impl LocalTools {
 #[async_trait]
 impl ToolCaller for LocalTools {
     fn tools(&self) -> Vec<AgentTool> {
-        let agent_tool = |plugin: &Arc<Plugin>, tool: &Tool| AgentTool {
-            tool: Tool { name: format!("{}.{}", plugin.id().name, tool.name), ..tool.clone() },
-            origin: Origin::Component(plugin.id().name.to_string()),
-        };
-        let catalog = self.catalog.snapshot();
-        let plugins = catalog.agent_plugins().iter();
-        plugins.flat_map(|plugin| plugin.tools.iter().map(move |tool| agent_tool(plugin, &tool.tool))).collect()
+        self.catalog.snapshot().agent_plugins().iter().flat_map(tools_of).collect()
     }
 
     fn find(&self, name: &str) -> Result<Origin, AgentError> {
@@ -55,39 +50,57 @@ impl ToolCaller for LocalTools {
     async fn call(&self, call: ReverseCall) -> ReverseOutcome {
         call.lane.take("local");
         let catalog = self.catalog.snapshot();
-        let Some((plugin, tool)) = catalog.agent_tool(&call.name) else {
-            return ReverseOutcome::unasked(AgentError::UnknownTool(call.name));
-        };
-        let ReverseCall { arguments, lineage, budget, pausable_deadline, tree_fuel, held, .. } = call;
-        let request = CallRequest {
-            context: call.context,
-            link: ClientLink {
-                sink: call.sink,
-                client: call.client,
-                agent: call.agent,
-                steering: None,
-                cancel: call.cancel,
-                held,
-                fuel: None,
-            },
-            parent: Some(CallParent::Host(Inherited { lineage, budget, pausable_deadline, tree_fuel })),
-            journal: call.journal,
-        };
-        let finished = self.runner.call_tool(plugin.clone(), tool.clone(), arguments, request).await;
-        let origin = Origin::Component(plugin.id().name.to_string());
-        let private = plugin.spec.private.then(|| origin.clone());
-        let answer = match finished.result {
-            Ok(answer) if answer.is_error => Err(AgentError::ToolError(to_tool_result(answer))),
-            Ok(answer) => Ok(AgentResult {
-                content: answer.content,
-                structured: answer.structured.map(|structured| structured.text),
-                origin,
-                edited: None,
-            }),
-            Err(error) => Err(to_agent_error(error, &budget)),
-        };
-        ReverseOutcome { answer, private, spent: finished.usage.spent }
+        match catalog.agent_tool(&call.name) {
+            Some((plugin, tool)) => run(&self.runner, plugin, tool, call).await,
+            None => ReverseOutcome::unasked(AgentError::UnknownTool(call.name)),
+        }
     }
+}
+
+/// The tools of a component, as other plugins know them.
+pub(super) fn tools_of(plugin: &Arc<Plugin>) -> impl Iterator<Item = AgentTool> {
+    plugin.tools.iter().map(|tool| AgentTool {
+        tool: Tool { name: format!("{}.{}", plugin.id().name, tool.tool.name), ..tool.tool.clone() },
+        origin: Origin::Component(plugin.id().name.to_string()),
+    })
+}
+
+/// Runs a tool of a component within the call that calls it.
+pub(super) async fn run(
+    runner: &Runner,
+    plugin: &Arc<Plugin>,
+    tool: &Arc<PluginTool>,
+    call: ReverseCall,
+) -> ReverseOutcome {
+    let ReverseCall { arguments, lineage, budget, pausable_deadline, tree_fuel, held, .. } = call;
+    let request = CallRequest {
+        context: call.context,
+        link: ClientLink {
+            sink: call.sink,
+            client: call.client,
+            agent: call.agent,
+            steering: None,
+            cancel: call.cancel,
+            held,
+            fuel: None,
+        },
+        parent: Some(CallParent::Host(Inherited { lineage, budget, pausable_deadline, tree_fuel })),
+        journal: call.journal,
+    };
+    let finished = runner.call_tool(plugin.clone(), tool.clone(), arguments, request).await;
+    let origin = Origin::Component(plugin.id().name.to_string());
+    let private = plugin.spec.private.then(|| origin.clone());
+    let answer = match finished.result {
+        Ok(answer) if answer.is_error => Err(AgentError::ToolError(to_tool_result(answer))),
+        Ok(answer) => Ok(AgentResult {
+            content: answer.content,
+            structured: answer.structured.map(|structured| structured.text),
+            origin,
+            edited: None,
+        }),
+        Err(error) => Err(to_agent_error(error, &budget)),
+    };
+    ReverseOutcome { answer, private, spent: finished.usage.spent }
 }
 
 fn to_tool_result(answer: Answer) -> ToolResult {

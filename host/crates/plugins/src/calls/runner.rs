@@ -9,6 +9,7 @@ use super::recorder::{CallRecorder, Observers, RecordedTarget, audit_scope};
 use super::request::{CallParent, CallRequest};
 use super::started_call::StartedCall;
 use super::target::{CallTarget, PluginCall};
+use super::tool_access::ToolAccess;
 use crate::catalog::Plugin;
 use crate::fuel_budgets::FuelBudgets;
 use crate::offer::PluginTool;
@@ -37,6 +38,7 @@ pub struct Runner {
     pub(super) services: Arc<HostServices>,
     pub(super) model: Option<Arc<dyn ModelProvider>>,
     fuel_budgets: OnceLock<Arc<FuelBudgets>>,
+    pub(super) tool_access: OnceLock<Box<dyn ToolAccess>>,
     pub(super) audit: Audit,
     tracer: Tracer,
     /// The calls that are not recorded yet.
@@ -54,6 +56,7 @@ impl Runner {
             services: Arc::new(services),
             model: None,
             fuel_budgets: OnceLock::new(),
+            tool_access: OnceLock::new(),
             audit: Audit::none(),
             tracer: Tracer::default(),
             unrecorded: TaskTracker::new(),
@@ -65,6 +68,11 @@ impl Runner {
         if budgets.are_set() {
             let _ = self.fuel_budgets.set(budgets);
         }
+    }
+
+    /// From now on, this decides what calls may call.
+    pub fn set_tool_access(&self, access: Box<dyn ToolAccess>) {
+        let _ = self.tool_access.set(access);
     }
 
     /// The fuel of each day; none if it has no limits.

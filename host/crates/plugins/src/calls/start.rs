@@ -32,6 +32,9 @@ impl Runner {
             return Err(CallError::AuditUnavailable);
         }
         let CallRequest { mut context, mut link, parent, journal } = request;
+        if let Some(access) = self.tool_access.get() {
+            link.agent = access.of_call(plugin.id(), link.agent);
+        }
         if let Some(traceparent) = recorder.traceparent() {
             context.traceparent = Some(traceparent);
         }

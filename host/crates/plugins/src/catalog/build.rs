@@ -4,7 +4,7 @@ use super::entry::CatalogEntry;
 use super::error::CatalogError;
 use super::missing::MissingPlugins;
 use super::plugin::Plugin;
-use super::snapshot::{Catalog, Entries};
+use super::snapshot::{Catalog, CatalogRules, Entries};
 use super::upstream_tool::UpstreamTool;
 use crate::offer::is_valid_name;
 use policy::{DistinctNames, NameClash, PluginId, looks_like_host};
@@ -17,18 +17,20 @@ type OwnedNames = DistinctNames<Option<PluginId>>;
 impl Catalog {
     /// A catalog of plugins that clients see and of agent-side plugins that only other plugins see.
     pub fn new(plugins: Vec<Arc<Plugin>>, agent_plugins: Vec<Arc<Plugin>>) -> Result<Self, CatalogError> {
-        Self::with_reserved_names(plugins, agent_plugins, &[])
+        Self::with_rules(plugins, agent_plugins, CatalogRules::default())
     }
 
-    /// A catalog for a host that serves tools of its own under the `reserved` names.
-    pub fn with_reserved_names(
+    /// A catalog under the operator's rules.
+    pub fn with_rules(
         plugins: Vec<Arc<Plugin>>,
         agent_plugins: Vec<Arc<Plugin>>,
-        reserved: &'static [&'static str],
+        rules: CatalogRules,
     ) -> Result<Self, CatalogError> {
-        let mut catalog = Self { agent_plugins, reserved, ..Self::default() };
+        let mut catalog = Self { agent_plugins, rules, ..Self::default() };
         for plugin in &plugins {
-            insert_named(&mut catalog.tools, "tool", plugin, |plugin| &plugin.tools, |tool| &tool.tool.name)?;
+            if catalog.rules.exposes(plugin.id()) {
+                insert_named(&mut catalog.tools, "tool", plugin, |plugin| &plugin.tools, |tool| &tool.tool.name)?;
+            }
             insert_named(&mut catalog.prompts, "prompt", plugin, |plugin| &plugin.prompts, |prompt| &prompt.name)?;
             catalog.insert_resources(plugin)?;
         }
@@ -76,21 +78,21 @@ impl Catalog {
         Ok(())
     }
 
-    /// A copy with other plugins, and with the same reserved names and upstream tools.
+    /// A copy with other plugins, and with the same rules and upstream tools.
     pub fn with_plugins(
         &self,
         plugins: Vec<Arc<Plugin>>,
         agent_plugins: Vec<Arc<Plugin>>,
         missing: MissingPlugins,
     ) -> Result<Self, CatalogError> {
-        let other = Self::with_reserved_names(plugins, agent_plugins, self.reserved)?;
+        let other = Self::with_rules(plugins, agent_plugins, self.rules.clone())?;
         let other = Self { missing, connecting: self.connecting, ..other };
         other.insert_upstream_tools(self.upstream_tools.values().cloned().collect())
     }
 
     /// A copy with other upstream tools.
     pub fn with_upstream_tools(&self, upstream_tools: Vec<Arc<UpstreamTool>>) -> Result<Self, CatalogError> {
-        let same = Self::with_reserved_names(self.plugins.clone(), self.agent_plugins.clone(), self.reserved)?;
+        let same = Self::with_rules(self.plugins.clone(), self.agent_plugins.clone(), self.rules.clone())?;
         let same = Self { missing: self.missing.clone(), ..same };
         same.insert_upstream_tools(upstream_tools)
     }
@@ -98,7 +100,7 @@ impl Catalog {
     /// The names of the host's and the plugins' tools; the error names two that may be taken for one another.
     fn tool_names(&self) -> Result<OwnedNames, CatalogError> {
         let mut names = OwnedNames::default();
-        for reserved in self.reserved {
+        for reserved in self.rules.reserved {
             // They are constants that differ.
             let _ = names.insert(reserved, &None);
         }
@@ -109,6 +111,7 @@ impl Catalog {
     /// cannot be offered beside the others gets another one.
     fn insert_upstream_tools(mut self, mut upstream_tools: Vec<Arc<UpstreamTool>>) -> Result<Self, CatalogError> {
         let mut names = self.tool_names()?;
+        upstream_tools.retain(|tool| self.rules.exposes(&tool.id));
         // Not in the server's order, on which no name may depend. A name that needs no change comes first and is kept.
         upstream_tools.sort_by_key(|tool| (Reverse(tool.has_plain_name()), tool.tool.full_name.clone()));
         for tool in upstream_tools {

@@ -17,5 +17,5 @@ pub use error::CatalogError;
 pub use missing::{Missing, MissingPlugins};
 pub use plugin::Plugin;
 pub(crate) use plugin::PluginTraffic;
-pub use snapshot::Catalog;
+pub use snapshot::{Catalog, CatalogRules};
 pub use upstream_tool::UpstreamTool;

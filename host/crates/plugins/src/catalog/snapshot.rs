@@ -5,6 +5,7 @@ use super::missing::{Missing, MissingPlugins};
 use super::plugin::Plugin;
 use super::upstream_tool::UpstreamTool;
 use crate::offer::{PluginTemplate, PluginTool};
+use policy::PluginId;
 use runtime::imports::{Prompt, ResourceInfo};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,14 +25,29 @@ pub struct Catalog {
     pub(super) missing: MissingPlugins,
     /// Whether the host still waits for the tools of upstream servers.
     pub(super) connecting: bool,
+    pub(super) rules: CatalogRules,
+}
+
+/// What the operator says of the catalog as a whole.
+#[derive(Debug, Clone, Default)]
+pub struct CatalogRules {
     /// Names of the host's own tools, which no plugin's tool may have.
-    pub(super) reserved: &'static [&'static str],
+    pub reserved: &'static [&'static str],
+    /// The plugin whose tools alone clients can use; none: all plugins'. Its programs call the others.
+    pub only: Option<PluginId>,
+}
+
+impl CatalogRules {
+    /// Whether clients can use the tools of a plugin or server.
+    pub(super) fn exposes(&self, id: &PluginId) -> bool {
+        self.only.as_ref().is_none_or(|only| only == id)
+    }
 }
 
 impl Catalog {
     /// The catalog of a host that has loaded nothing yet. `connecting` tells whether tools of upstream servers will come.
-    pub fn starting(reserved: &'static [&'static str], missing: MissingPlugins, connecting: bool) -> Self {
-        Self { reserved, missing, connecting, ..Self::default() }
+    pub fn starting(rules: CatalogRules, missing: MissingPlugins, connecting: bool) -> Self {
+        Self { rules, missing, connecting, ..Self::default() }
     }
 
     /// The plugins of the configuration that are not here.

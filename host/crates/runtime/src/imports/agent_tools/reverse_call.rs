@@ -12,6 +12,7 @@ use super::reverse_call_span::ReverseCallSpan;
 use crate::engine::{HeldResources, PausableDeadline, TreeFuel};
 use crate::journal::{Again, CallJournal, Step};
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 use platform::audit::CallAudit;
 use platform::telemetry::ActiveSpan;
 use policy::{Budget, BudgetUsage, Lineage, Origin};
@@ -148,6 +149,10 @@ pub trait ToolCaller: Send + Sync {
     }
     /// An earlier run has made this call.
     fn replayed(&self, _name: &str) {}
+    /// Runs a nested call, `id`, that `parent` makes. Whoever serves the client of both learns that it computes.
+    async fn accompany(&self, _parent: &str, _id: &str, call: BoxFuture<'_, ReverseOutcome>) -> ReverseOutcome {
+        call.await
+    }
     /// Whether the client declared no tools, so that there might be more.
     fn lacks_declaration(&self) -> bool {
         false

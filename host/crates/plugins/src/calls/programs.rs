@@ -1,0 +1,146 @@
+//! Code mode: the programs that one plugin runs may call what clients may call, too.
+
+use super::approvals::Approvals;
+use super::local_tools::{self, tools_of};
+use super::runner::Runner;
+use super::tool_access::ToolAccess;
+use crate::catalog::{Catalog, CurrentCatalog, Plugin};
+use crate::offer::PluginTool;
+use async_trait::async_trait;
+use policy::{ApprovalRule, Origin, PluginId};
+use runtime::imports::{AgentError, AgentTool, ReverseCall, ReverseOutcome, Tool, ToolCaller};
+use runtime::journal::Again;
+use std::sync::{Arc, Weak};
+
+/// The plugin that runs programs, and what these may call.
+pub struct Programs {
+    plugin: PluginId,
+    rule: ApprovalRule,
+    catalog: Arc<CurrentCatalog>,
+    /// Weak: the runner has this.
+    runner: Weak<Runner>,
+}
+
+impl Programs {
+    pub fn new(plugin: PluginId, rule: ApprovalRule, catalog: Arc<CurrentCatalog>, runner: &Arc<Runner>) -> Self {
+        Self { plugin, rule, catalog, runner: Arc::downgrade(runner) }
+    }
+}
+
+impl ToolAccess for Programs {
+    /// For the plugin that runs programs, the tools of all other plugins as well.
+    fn of_call(&self, plugin: &PluginId, agent: Arc<dyn ToolCaller>) -> Arc<dyn ToolCaller> {
+        match self.runner.upgrade().filter(|_| *plugin == self.plugin) {
+            Some(runner) => {
+                let approvals = Approvals::new(self.rule, runner.clock());
+                let (plugin, catalog) = (self.plugin.clone(), self.catalog.clone());
+                Arc::new(ProgramTools { plugin, catalog, runner, approvals, agent })
+            }
+            None => agent,
+        }
+    }
+}
+
+/// The tools that the programs of one call may call: those of plugins, named `<plugin>.<tool>`, and what every plugin may.
+struct ProgramTools {
+    plugin: PluginId,
+    catalog: Arc<CurrentCatalog>,
+    runner: Arc<Runner>,
+    approvals: Approvals,
+    agent: Arc<dyn ToolCaller>,
+}
+
+impl ProgramTools {
+    /// The plugins that clients see. One whose name an agent-side plugin has, too, is left out: the names of its tools would be
+    /// taken for those of the other. So is the plugin itself.
+    fn plugins<'a>(&'a self, catalog: &'a Catalog) -> impl Iterator<Item = &'a Arc<Plugin>> {
+        let is_agent = |plugin: &Plugin| catalog.agent_plugins().iter().any(|it| it.id().name == plugin.id().name);
+        catalog.plugins().iter().filter(move |plugin| *plugin.id() != self.plugin && !is_agent(plugin))
+    }
+
+    fn find_own(&self, name: &str) -> Option<(Arc<Plugin>, Arc<PluginTool>)> {
+        let (plugin, tool) = name.split_once('.')?;
+        let catalog = self.catalog.snapshot();
+        let plugin = self.plugins(&catalog).find(|it| *it.id().name == *plugin)?;
+        Some((plugin.clone(), plugin.tool(tool)?.clone()))
+    }
+
+    /// A tool of an agent-side plugin or of an upstream server. A client approves calls of its own tools itself, and who stands in
+    /// for a tool is asked in any case.
+    fn find_of_host(&self, name: &str) -> Option<Tool> {
+        match self.agent.find(name).ok()? {
+            Origin::Component(_) | Origin::Upstream(_) => {
+                self.agent.tools().into_iter().find(|found| found.tool.name == name).map(|found| found.tool)
+            }
+            Origin::Client | Origin::Model | Origin::User => None,
+        }
+    }
+}
+
+#[async_trait]
+impl ToolCaller for ProgramTools {
+    fn tools(&self) -> Vec<AgentTool> {
+        let mut tools: Vec<_> = self.plugins(&self.catalog.snapshot()).flat_map(tools_of).collect();
+        tools.extend(self.agent.tools());
+        tools
+    }
+
+    fn find(&self, name: &str) -> Result<Origin, AgentError> {
+        match self.find_own(name) {
+            Some((plugin, _)) => Ok(Origin::Component(plugin.id().name.to_string())),
+            None => self.agent.find(name),
+        }
+    }
+
+    fn again(&self, name: &str, begun: Option<Again>) -> Again {
+        match self.find_own(name) {
+            // As for tools of agent-side plugins: a call that another instance takes up does nothing twice.
+            Some(_) => Again::Safe,
+            None => self.agent.again(name, begun),
+        }
+    }
+
+    fn replayed(&self, name: &str) {
+        if self.find_own(name).is_none() {
+            self.agent.replayed(name);
+        }
+    }
+
+    async fn call(&self, mut call: ReverseCall) -> ReverseOutcome {
+        let agent = self.agent.clone();
+        match self.find_own(&call.name) {
+            Some((plugin, tool)) => {
+                // Before anybody is asked about it.
+                if let Err(reason) = tool.check_arguments(call.arguments.value()) {
+                    return ReverseOutcome::unasked(AgentError::InvalidArguments(reason));
+                }
+                let (parent, id) = (call.parent.clone(), call.context.id.clone());
+                // What it calls in turn is what any plugin may call.
+                call.agent = agent.clone();
+                let run = async {
+                    match self.approvals.approve(&call, &tool.tool).await {
+                        Ok(()) => {
+                            call.lane.take("local");
+                            local_tools::run(&self.runner, &plugin, &tool, call).await
+                        }
+                        Err(error) => ReverseOutcome::unasked(error),
+                    }
+                };
+                agent.accompany(&parent, &id, Box::pin(run)).await
+            }
+            None => {
+                if let Some(tool) = self.find_of_host(&call.name)
+                    && let Err(error) = self.approvals.approve(&call, &tool).await
+                {
+                    return ReverseOutcome::unasked(error);
+                }
+                call.agent = agent.clone();
+                agent.call(call).await
+            }
+        }
+    }
+
+    fn lacks_declaration(&self) -> bool {
+        self.agent.lacks_declaration()
+    }
+}

@@ -1,0 +1,371 @@
+//! Code mode: programs that a model writes call the tools of all plugins, each call checked as any other.
+
+use serde_json::{Value, json};
+use std::fs;
+use std::time::Instant;
+use suite::{Called, Client, Era, Home, Server, agent, agent_from, paths, plugin, plugin_from, portcullis};
+
+const FILES: &str = r#"grants.filesystem = [{ host = "work", guest = "/work", access = "write" }]"#;
+const ALL: &str = r#"grants.agent-tools = ["*.*"]"#;
+
+/// Code mode with these settings, beside the plugin `files`.
+fn config(settings: &str, of_plugin: &str) -> String {
+    let table = format!("[code]\nplugin = \"code\"\n{settings}\n");
+    table
+        + &plugin_from("code", &paths::real_plugin("code"), &format!("prefix = false\n{of_plugin}"))
+        + &plugin_from("files", &paths::real_plugin("files"), FILES)
+}
+
+fn program(code: &str) -> Value {
+    json!({ "name": "run_code", "arguments": { "code": code } })
+}
+
+fn run(client: &mut Client, code: &str) -> Called {
+    client.call("run_code", json!({ "code": code }))
+}
+
+/// What a program returned.
+fn result(called: &Called) -> Value {
+    serde_json::from_str::<Value>(&called.good()).unwrap()["result"].clone()
+}
+
+/// Why a program failed.
+fn error(called: &Called) -> String {
+    assert!(called.is_error(), "{}", called.result());
+    let said: Value = serde_json::from_str(&called.text()).unwrap_or_else(|_| panic!("{}", called.result()));
+    said["error"].as_str().unwrap().to_owned()
+}
+
+fn names(client: &mut Client) -> Vec<String> {
+    client.tools().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn clients_see_three_tools_in_the_place_of_all() {
+    let mut client = Client::of(&config("only = true", ALL));
+    assert_eq!(names(&mut client), ["describe_tool", "run_code", "search_tools"]);
+    let hidden = client.request("tools/call", json!({ "name": "files__list", "arguments": { "path": "/work" } }));
+    assert_eq!(hidden.error_code(), -32602, "{}", hidden.message);
+    let found = client.call("search_tools", json!({ "query": "write a file" })).good();
+    assert!(found.starts_with("files.write: "), "{found}");
+    let declared = client.call("describe_tool", json!({ "name": "files.write" })).good();
+    assert!(declared.contains("tools.files.write(args: {") && declared.contains("path: string;"), "{declared}");
+    let missing = client.call("describe_tool", json!({ "name": "files.writes" }));
+    assert!(missing.is_error() && missing.text().contains("files.write"), "{}", missing.result());
+    let mut client = Client::of(&config("", ALL));
+    let all = names(&mut client);
+    assert!(all.contains(&"files__list".to_owned()) && all.contains(&"run_code".to_owned()), "{all:?}");
+}
+
+#[test]
+fn a_program_calls_tools_and_returns_what_it_wants_to() {
+    for era in Era::ALL {
+        let agent = agent_from("notes", &paths::real_plugin("notes"), "");
+        let home = Home::new();
+        fs::write(home.work().join("a.txt"), "one").unwrap();
+        fs::write(home.work().join("b.txt"), "two").unwrap();
+        let mut client = Client::new(Server::start_in(home, &(config("", ALL) + &agent)), era, true);
+        client.progress = true;
+        let called = run(
+            &mut client,
+            "const names: string[] = ['a.txt', 'b.txt'];\n\
+             const texts = await Promise.all(names.map(async (name) => await tools.files.read({ path: `/work/${name}` })));\n\
+             console.log(`read ${texts.length} files`);\n\
+             return texts.map((text) => text.text ?? text);",
+        );
+        assert_eq!(result(&called).as_array().unwrap().len(), 2, "{}", called.result());
+        let said = &called.result()["structuredContent"];
+        assert_eq!(said["output"], "read 2 files\n");
+        assert_eq!((&said["calls"][0]["tool"], &said["calls"][0]["times"]), (&json!("files.read"), &json!(2)));
+        assert!(said["calls"][0]["fuel"].as_u64().unwrap() > 0);
+        assert_eq!(called.usage()["calls"], 2);
+    }
+}
+
+#[test]
+fn what_it_prints_is_streamed() {
+    let mut client = Client::new(Server::start(&config("", ALL)), Era::Modern, true);
+    client.progress = true;
+    let called = run(&mut client, "for (let i = 0; i < 3; i++) console.log('line', i); return null");
+    let chunks = called.chunks();
+    assert_eq!(chunks.len(), 3, "{chunks:?}");
+    assert!(chunks[2].to_string().contains("line 2"), "{}", chunks[2]);
+}
+
+#[test]
+fn errors_name_the_line_and_what_is_declared() {
+    let mut client = Client::of(&config("", ALL));
+    let why = error(&run(&mut client, "const x = 1;\n\nundefinedName()"));
+    assert!(why.contains("undefinedName") && why.contains("(line 3 of the program)"), "{why}");
+    let why = error(&run(&mut client, "let x = ;"));
+    assert!(why.contains("SyntaxError") && why.contains("line 1"), "{why}");
+    let why = error(&run(&mut client, "return await tools.files.read({ pth: 1 })"));
+    assert!(why.contains("pth") && why.contains("tools.files.read(args: {"), "{why}");
+    let why = error(&run(&mut client, "await tools.files.red({})"));
+    assert!(why.contains("no such tool"), "{why}");
+    let caught =
+        run(&mut client, "try { await tools.files.read({ path: '/none' }) } catch (error) { return error.code }");
+    assert_eq!(result(&caught), "failed");
+}
+
+#[test]
+fn grants_decide_what_programs_may_call() {
+    let home = Home::new();
+    fs::write(home.work().join("a.txt"), "one").unwrap();
+    let granted = r#"grants.agent-tools = ["files.read", "files.list"]"#;
+    let mut client = Client::of_server(Server::start_in(home, &config("approval = \"never\"", granted)));
+    let code = "const { text } = await tools.files.read({ path: '/work/a.txt' });\n\
+                try { await tools.files.write({ path: '/work/b.txt', text: 'x' }) } catch (error) { return error.code }";
+    assert_eq!(result(&run(&mut client, code)), "denied");
+    let logged = client.server.wait_for_log("denied: agent-tools");
+    assert!(logged.contains(r#"portcullis grant code 'agent-tools = ["files.write"]'"#), "{logged}");
+    assert!(!client.server.home.work().join("b.txt").exists());
+    let found = client.call("search_tools", json!({ "query": "" })).good();
+    assert!(found.contains("files.read") && !found.contains("files.write"), "{found}");
+}
+
+/// A nested plugin does not inherit what its caller may call: only programs call the plugins that clients see.
+#[test]
+fn what_a_program_calls_may_call_no_more_than_before() {
+    let more = plugin("relay", ALL) + &plugin("echo", "");
+    let mut client = Client::of(&(config("approval = \"never\"", ALL) + &more));
+    assert_eq!(result(&run(&mut client, "return (await tools.echo.run({ n: 1 })).n")), 1);
+    let why = error(&run(&mut client, "return await tools.relay.run({ path: 'echo.run' })"));
+    assert!(why.contains("no tool `echo.run`"), "{why}");
+    let direct = client.run("relay", json!({ "path": "echo.run" }));
+    assert!(direct.is_error() && direct.text().contains("no tool `echo.run`"), "{}", direct.result());
+    let why = error(&run(&mut client, "return await tools.code.run_code({ code: '1' })"));
+    assert!(why.contains("no such tool"), "{why}");
+}
+
+/// Without [code], a plugin of the same bytes may call agent-side tools only.
+#[test]
+fn only_the_named_plugin_runs_programs() {
+    let named = config("", "").replace("[code]\nplugin = \"code\"\n", "");
+    let mut client = Client::of(&named.replace("prefix = false", &format!("prefix = false\n{ALL}")));
+    let why = error(&run(&mut client, "return await tools.files.read({ path: '/work/a.txt' })"));
+    assert!(why.contains("no such tool"), "{why}");
+}
+
+#[test]
+fn an_agent_side_plugin_hides_one_of_the_same_name() {
+    let both = agent("files", "echo", "");
+    let mut client = Client::of(&(config("approval = \"never\"", ALL) + &both));
+    let why = error(&run(&mut client, "return await tools.files.read({ path: '/work/a.txt' })"));
+    assert!(why.contains("no such tool"), "{why}");
+    assert_eq!(result(&run(&mut client, "return (await tools.files.run({ n: 2 })).n")), 2);
+}
+
+#[test]
+fn a_private_result_goes_nowhere_else() {
+    let more = agent("secret", "echo", "private = true") + &plugin("echo", "");
+    let mut client = Client::of(&(config("approval = \"never\"", ALL) + &more));
+    let code = "await tools.secret.run({ n: 1 }); try { await tools.echo.run({ n: 1 }) } catch (error) { return error.message }";
+    let why = result(&run(&mut client, code));
+    assert!(why.as_str().unwrap().contains("flows"), "{why}");
+}
+
+// Approvals.
+
+const WRITE: &str = "await tools.files.write({ path: '/work/NAME', text: 'x' });\n";
+
+fn asking(era: Era, settings: &str) -> Client {
+    let abilities = json!({ "elicitation": { "form": {} } });
+    Client::able(Server::start(&config(settings, ALL)), era, false, abilities)
+}
+
+fn write(name: &str) -> String {
+    WRITE.replace("NAME", name)
+}
+
+/// The question that a call asks.
+fn question(asked: &Called) -> (String, String) {
+    let questions = asked.result()["inputRequests"].as_object().unwrap_or_else(|| panic!("{}", asked.result()));
+    assert_eq!(questions.len(), 1, "{questions:?}");
+    let (key, question) = questions.iter().next().unwrap();
+    (key.clone(), question["params"]["message"].as_str().unwrap().to_owned())
+}
+
+fn answered(client: &mut Client, code: &str, asked: &Called, answer: Value) -> Called {
+    let mut params = program(code);
+    params["requestState"] = asked.result()["requestState"].clone();
+    params["inputResponses"] = json!({ question(asked).0: answer });
+    let id = client.begin("tools/call", params);
+    Called(client.wait(id, Instant::now()))
+}
+
+fn allow(how: &str) -> Value {
+    json!({ "action": "accept", "content": { "allow": how } })
+}
+
+#[test]
+fn a_call_that_may_destroy_waits_for_its_user_in_the_middle_of_a_line() {
+    let mut client = asking(Era::Modern, "");
+    let work = client.server.home.work();
+    let code = write("a") + &write("b") + "return 'done'";
+    let asked = run(&mut client, &code);
+    let message = question(&asked).1;
+    for part in ["files.write", "/work/a", "A program that your agent wrote"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    assert!(!work.join("a").exists(), "nothing is written before the answer");
+    let asked = answered(&mut client, &code, &asked, allow("once"));
+    assert!(question(&asked).1.contains("/work/b") && work.join("a").exists() && !work.join("b").exists());
+    assert_eq!(result(&answered(&mut client, &code, &asked, allow("once"))), "done");
+    assert!(work.join("b").exists());
+}
+
+#[test]
+fn a_user_may_allow_all_calls_of_a_tool_in_one_run() {
+    let mut client = asking(Era::Modern, "");
+    let code = write("a") + &write("b") + "return 'done'";
+    let asked = run(&mut client, &code);
+    assert_eq!(result(&answered(&mut client, &code, &asked, allow("all"))), "done");
+    let asked = run(&mut client, &code);
+    assert!(question(&asked).1.contains("/work/a"), "the next run asks again");
+}
+
+#[test]
+fn anything_but_yes_is_no() {
+    let mut client = asking(Era::Modern, "");
+    let code = format!("try {{ {} }} catch (error) {{ return error.code }}", write("a"));
+    for answer in
+        [json!({ "action": "decline" }), json!({ "action": "cancel" }), allow("sure"), json!({ "action": "accept" })]
+    {
+        let asked = run(&mut client, &code);
+        assert_eq!(result(&answered(&mut client, &code, &asked, answer.clone())), "declined", "{answer}");
+    }
+    assert!(!client.server.home.work().join("a").exists());
+}
+
+#[test]
+fn a_client_that_cannot_ask_is_told_no() {
+    for era in Era::ALL {
+        let mut client = Client::new(Server::start(&config("", ALL)), era, false);
+        let why = error(&run(&mut client, &write("a")));
+        assert!(why.contains("needs the user's approval") && why.contains("code.approval"), "{why}");
+        assert!(!client.server.home.work().join("a").exists());
+        let listed = run(&mut client, "return (await tools.files.list({ path: '/work' })) !== undefined");
+        assert_eq!(result(&listed), true, "what only reads needs no approval");
+    }
+}
+
+#[test]
+fn the_operator_says_which_calls_need_approval() {
+    let read = "await tools.files.list({ path: '/work' }); return 1";
+    let mut client = asking(Era::Modern, "approval = \"always\"");
+    assert!(question(&run(&mut client, read)).1.contains("files.list"));
+    let mut client = asking(Era::Modern, "approval = \"writes\"");
+    assert_eq!(result(&run(&mut client, read)), 1);
+    assert!(question(&run(&mut client, &write("a"))).1.contains("files.write"));
+    let mut client = asking(Era::Modern, "approval = \"never\"");
+    assert_eq!(result(&run(&mut client, &(write("a") + "return 2"))), 2);
+}
+
+#[test]
+fn arguments_that_are_too_long_to_review_are_not_asked_about() {
+    let mut client = asking(Era::Modern, "");
+    let code = "await tools.files.write({ path: '/work/a', text: 'x'.repeat(5000) })";
+    let why = error(&run(&mut client, code));
+    assert!(why.contains("longer than what a person is shown"), "{why}");
+    let why = error(&run(&mut client, "await tools.files.write({ path: 7 })"));
+    assert!(why.contains("tools.files.write(args"), "nobody is asked about arguments that do not match: {why}");
+}
+
+/// The process ends while the question is open. The next one runs the program again up to there, and does nothing twice.
+#[test]
+fn a_program_that_waits_for_its_user_survives_the_process() {
+    let more = agent_from(
+        "notes",
+        &paths::real_plugin("notes"),
+        r#"grants.filesystem = [{ host = "work", guest = "/notes", access = "write" }]"#,
+    );
+    let abilities = json!({ "elicitation": { "form": {} } });
+    let mut client = Client::able(Server::start(&(config("", ALL) + &more)), Era::Modern, false, abilities);
+    let work = client.server.home.work();
+    let notes = || {
+        fs::read_dir(&work)
+            .unwrap()
+            .filter(|it| it.as_ref().unwrap().path().extension().is_some_and(|it| it == "md"))
+            .count()
+    };
+    let code = "const { id } = await tools.notes.add({ title: 'once', text: String(Math.random()) });\n".to_owned()
+        + &write("a")
+        + "return [id, Math.random()]";
+    let asked = run(&mut client, &code);
+    assert!(question(&asked).1.contains("files.write"), "{}", asked.result());
+    assert_eq!(notes(), 1);
+    client.server.restart_stdio();
+    let done = answered(&mut client, &code, &asked, allow("once"));
+    assert_eq!(result(&done).as_array().unwrap().len(), 2, "{}", done.result());
+    assert_eq!(notes(), 1, "the first call is not made again");
+    assert!(work.join("a").exists());
+}
+
+#[test]
+fn hostile_programs_end_as_hostile_plugins_do() {
+    let mut client = Client::of(
+        &(config(
+            "approval = \"never\"",
+            &format!("{ALL}\nlimits.calls = 10\nlimits.memory = \"24 MiB\"\nlimits.output = \"1 MiB\""),
+        ) + &plugin("echo", "")),
+    );
+    for (code, expected) in [
+        ("for (;;) {}", "fuel-exhausted"),
+        ("const all = []; for (;;) all.push(new Uint8Array(1 << 20))", "memory"),
+        ("function f() { return f() + 1 } return f()", "stack-overflow"),
+        ("return 'x'.repeat(2 << 20)", "output-exceeded"),
+    ] {
+        let called = run(&mut client, code);
+        let said = called.result().to_string();
+        assert!(called.is_error() && said.contains(expected), "{code}: {said}");
+    }
+    let flood =
+        "let n = 0; for (;;) { try { await tools.echo.run({ n }); n++ } catch (error) { return [n, error.message] } }";
+    let flooded = result(&run(&mut client, flood));
+    assert_eq!(flooded[0], 10, "{flooded}");
+    assert!(flooded[1].as_str().unwrap().contains("calls"), "{flooded}");
+    let printed = run(&mut client, "for (let i = 0; i < 100000; i++) console.log('x'.repeat(100)); return 1");
+    assert!(printed.is_error() || printed.result().to_string().len() < 64 << 10, "what it prints is bounded");
+    // A program changes what it is given; it learns nothing and is given nothing by that.
+    let tricks = "Object.prototype.tag = 'ok'; Array.prototype.map = () => []; JSON.parse = () => ({ code: '1' });\n\
+                  Promise.prototype.then = null; return await tools.echo.run({ n: 3 })";
+    run(&mut client, tricks);
+    let after =
+        result(&run(&mut client, "return [Object.prototype.tag === undefined, (await tools.echo.run({ n: 4 })).n]"));
+    assert_eq!(after, json!([true, 4]), "nothing of one program is in the next");
+    for code in [
+        "await new Promise(() => {})",
+        "await import('portcullis:plugin/agent-tools@0.1.0')",
+        "import fs from 'fs'",
+        "require('fs')",
+    ] {
+        assert!(run(&mut client, code).is_error(), "{code}");
+    }
+}
+
+#[test]
+fn each_inner_call_is_audited() {
+    let home = Home::new();
+    fs::write(home.work().join("a.txt"), "one").unwrap();
+    let mut client = Client::of_server(Server::start_in(home, &config("", ALL)));
+    run(&mut client, "await tools.files.read({ path: '/work/a.txt' }); await tools.files.list({ path: '/work' })")
+        .good();
+    client.server.close_stdin();
+    client.server.ended();
+    let ran = portcullis(&client.server.home, &["audit", "tail", "--json"]);
+    let told = ran.good();
+    for tool in ["files.read", "files.list"] {
+        assert!(told.contains(tool), "{tool}: {told}");
+    }
+}
+
+#[test]
+fn a_plugin_that_is_not_there_is_warned_of() {
+    let home = Home::new();
+    let client = Client::of_server(Server::start_in(home, "[code]\nplugin = \"code\"\n"));
+    client.server.wait_for_log("[code] has no effect: there is no [plugins.code]");
+    let home = Home::new();
+    home.write("portcullis.toml", "[code]\nplugin = \"a b\"\n");
+    assert!(portcullis(&home, &["serve"]).refused().contains("[code]"));
+}
