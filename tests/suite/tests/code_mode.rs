@@ -344,6 +344,37 @@ fn hostile_programs_end_as_hostile_plugins_do() {
     }
 }
 
+/// Twenty steps in one call, of an agent that sees three tools where there are five hundred.
+#[test]
+fn five_hundred_tools_are_three() {
+    let boxes: String = (0..5).map(|n| plugin_from(&format!("box{n}"), &paths::guest("toolbox"), "")).collect();
+    let mut client = Client::of(&(config("only = true", ALL) + &boxes));
+    let few = client.request("tools/list", json!({})).result().to_string();
+    assert_eq!(names(&mut client).len(), 3);
+    let found = client.call("search_tools", json!({ "query": "count invoices" })).good();
+    assert!(found.starts_with("box0.count_invoice: ") && found.contains("(20 of 504 tools)"), "{found}");
+    let code = "let id = 1;\nconst seen = [];\n\
+                for (let step = 0; step < 20; step++) {\n\
+                  const { tool, length } = await tools[`box${step % 5}`].read_order({ id, query: 'x'.repeat(step) });\n\
+                  id += length;\n  seen.push(tool);\n}\n\
+                return { id, steps: seen.length };";
+    let called = run(&mut client, code);
+    assert_eq!(result(&called), json!({ "id": 191, "steps": 20 }), "{}", called.result());
+    assert_eq!(called.usage()["calls"], 20);
+    let mut client = Client::of(&(config("", ALL) + &boxes));
+    let mut all = 0;
+    let mut page = json!({});
+    loop {
+        let answer = client.request("tools/list", page);
+        all += answer.result()["tools"].to_string().len();
+        match answer.result().get("nextCursor") {
+            Some(cursor) => page = json!({ "cursor": cursor }),
+            None => break,
+        }
+    }
+    assert!(few.len() * 50 < all, "{} bytes for three tools, {all} for all", few.len());
+}
+
 #[test]
 fn each_inner_call_is_audited() {
     let home = Home::new();
