@@ -28,6 +28,7 @@ mod stop_signals;
 mod storage;
 mod task;
 mod terminal;
+mod test;
 mod text;
 
 pub use text::print_error;
@@ -68,6 +69,8 @@ enum Command {
     Policy(policy::Policy),
     /// Check whether a component, in a file or a registry, is a plugin, and show what it requests.
     Check(check::Check),
+    /// Run transcripts of calls against a component, each with the answers of users, models, tools and servers.
+    Test(test::Test),
     /// Read and verify the audit journal.
     #[command(subcommand)]
     Audit(audit::AuditCommand),
@@ -153,6 +156,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Call(command) => block_on(&global.log_filter(crate::config::call_log_filter()), command.run()),
         Command::Plugin(command) => block_on(&global.log_filter(crate::config::quiet_log_filter()), command.run()),
         Command::Check(command) => block_on(&global.log_filter(crate::config::quiet_log_filter()), command.run()),
+        Command::Test(command) => block_on(&global.log_filter(crate::config::call_log_filter()), command.run()),
         Command::Init(command) => command.run(),
         Command::Grant(command) => command.run(),
         Command::Revoke(command) => command.run(),

@@ -26,6 +26,12 @@ impl Ran {
         &self.stdout
     }
 
+    /// The standard output of a command that must fail with status 1, and says there why.
+    pub fn failed(&self) -> &str {
+        assert_eq!(self.status, Some(1), "it was to fail with status 1: {self:?}");
+        &self.stdout
+    }
+
     /// The standard error of a command that must fail with status 1 and without a panic.
     pub fn refused(&self) -> &str {
         assert_eq!(self.status, Some(1), "it was to fail with status 1: {self:?}");

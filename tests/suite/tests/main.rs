@@ -96,6 +96,7 @@ mod tampering;
 mod tasks;
 mod tls;
 mod transcripts;
+
 mod upstream;
 mod watching;
 mod wire;

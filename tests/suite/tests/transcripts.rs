@@ -1,7 +1,131 @@
-//! Every client has the same transcript with one guest.
+//! `portcullis test`: transcripts of a plugin's calls, run against the real host.
+
+use std::fs;
+use suite::{Home, Ran, paths, portcullis};
+
+const TRAVEL: &str = r#"# A trip is booked after a yes.
+[grants]
+client = { form = true, sample = {} }
+filesystem = [{ host = ".", guest = "/bookings", access = "write" }]
+
+[[call]]
+tool = "travel_agent"
+arguments = { destination = "Lisbon" }
+answers = [{ form = { confirm = true } }, { model = "Enjoy the sea." }]
+
+[[call]]
+tool = "travel_agent"
+arguments = { destination = "Lisbon" }
+answers = ["decline"]
+"#;
+
+fn test(home: &Home, component: &std::path::Path, transcript: &str, options: &[&str]) -> Ran {
+    let file = home.write("transcript.toml", transcript);
+    let arguments = ["test", component.to_str().unwrap(), file.to_str().unwrap()];
+    portcullis(home, &[&arguments[..], options].concat())
+}
 
 #[test]
-fn every_client_has_the_same_transcript() {
-    let table = suite::transcripts::all();
-    assert!(table.is_equal(), "{table}");
+fn an_author_writes_the_calls_and_has_the_rest_written() {
+    let (home, travel) = (Home::new(), paths::real_plugin("travel"));
+    assert!(test(&home, &travel, TRAVEL, &["--update"]).good().contains("1 of 1 transcripts passed"));
+    let written = fs::read_to_string(home.path().join("transcript.toml")).unwrap();
+    assert!(written.starts_with("# A trip is booked after a yes.\n"), "comments stay: {written}");
+    for part in
+        ["[call.expect]", "Booked Lisbon for", "asked = [\"Confirm 1280 for Lisbon?\"", "the user declined", "fuel = "]
+    {
+        assert!(written.contains(part), "{part}: {written}");
+    }
+    assert!(test(&home, &travel, &written, &[]).good().starts_with("ok "), "what was written passes");
+    let wrong =
+        written.replace("Enjoy the sea.\"\"\"", "Enjoy the mountains.\"\"\"").replace("fuel = 200000", "fuel = 7");
+    let told = test(&home, &travel, &wrong, &[]).failed().to_owned();
+    for part in [
+        "FAILED",
+        "call 1 of `travel_agent`",
+        "- Enjoy the mountains.",
+        "+ Enjoy the sea.",
+        "at most 7 expected",
+        "0 of 1",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(!told.contains("call 2"), "{told}");
+}
+
+#[test]
+fn tools_and_servers_answer_from_the_transcript() {
+    let (home, relay) = (Home::new(), paths::guest("relay"));
+    let transcript = r#"
+[grants]
+agent-tools = ["notes.*"]
+[[call]]
+tool = "run"
+arguments = { path = "notes.add", n = 3 }
+tools = [{ name = "notes.add", result = { id = 7 } }]
+[call.expect]
+structured = '{"id":7}'
+called = ['notes.add {"n":3}']
+[[call]]
+tool = "run"
+arguments = { path = "notes.add" }
+tools = [{ name = "notes.add", error = "the disk is full" }]
+[call.expect]
+called = ["notes.add {}"]
+[[call]]
+tool = "run"
+arguments = { path = "other.add" }
+[call.expect]
+error = "denied"
+called = []
+"#;
+    test(&home, &relay, transcript, &[]).good();
+    let fetch = paths::real_plugin("fetch");
+    let page = r#"
+[grants]
+http = [{ allow = "GET https://example.com/" }]
+[[call]]
+tool = "get"
+arguments = { url = "https://example.com/page" }
+[[call.http]]
+request = "GET https://example.com/page"
+headers = { content-type = "text/plain" }
+body = "Hello from a page."
+[call.expect]
+sent = ["GET https://example.com/page"]
+"#;
+    let ran = test(&home, &fetch, page, &["--update"]);
+    ran.good();
+    let written = fs::read_to_string(home.path().join("transcript.toml")).unwrap();
+    assert!(written.contains("Hello from a page."), "{written}");
+}
+
+#[test]
+fn what_is_left_over_and_what_is_never_used_is_said() {
+    let (home, relay) = (Home::new(), paths::guest("relay"));
+    let transcript = "[grants]\nagent-tools = [\"notes.*\"]\n[[call]]\ntool = \"run\"\narguments = { path = \"other.x\" }\n\
+                      answers = [\"decline\"]\ntools = [{ name = \"notes.add\", result = \"x\" }]\n";
+    let told = test(&home, &relay, transcript, &[]).failed().to_owned();
+    assert!(told.contains("nobody asked for an answer to a question"), "{told}");
+    assert!(told.contains("nobody asked for the answer of the tool `notes.add`"), "{told}");
+    assert!(told.contains("the manifest requests agent-tools \"*.*\", and no transcript used it"), "{told}");
+}
+
+#[test]
+fn a_transcript_that_cannot_be_read_says_where() {
+    let (home, echo) = (Home::new(), paths::guest("echo"));
+    for (transcript, part) in [
+        ("[[call]]\ntol = \"run\"\n", "unknown field `tol`"),
+        ("[[call]\n", "transcript.toml"),
+        ("", "it needs a [[call]]"),
+        ("[[call]]\ntool = \"walk\"\n", "there is no tool `walk`; there are: run"),
+        ("[grants]\nagent-tools = [\"*\"]\n[[call]]\ntool = \"run\"\n", "agent-tools"),
+    ] {
+        let ran = test(&home, &echo, transcript, &[]);
+        assert!(ran.refused().contains(part), "{part}: {}", ran.refused());
+    }
+    let told = test(&home, &echo, "[[call]]\ntool = \"run\"\n[call.expect]\ntxt = \"a\"\n", &[]).failed().to_owned();
+    assert!(told.contains("`txt` is no key of `expect`"), "{told}");
+    let ran = portcullis(&home, &["test", echo.to_str().unwrap()]);
+    assert!(ran.refused().contains("the folder `tests` cannot be read"), "{}", ran.refused());
 }

@@ -1,0 +1,206 @@
+//! Everybody whom a tested call talks to: each answers from the transcript, and notes what was asked.
+
+use super::super::text::content_to_text;
+use super::transcript::{HttpReply, Reply, TestCall, ToolReply};
+use async_trait::async_trait;
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use platform::sync::Mutex;
+use policy::{BudgetUsage, HttpTarget};
+use runtime::imports::{
+    Abilities, AgentError, AgentResult, AgentTool, CallSink, CheckedQuestion, Chunk, ClientCalls, ClientError,
+    ClientReply, Consent, Content, Egress, Execution, Http, HttpBody, HttpError, HttpRequest, Origin, OutputError,
+    ProgressReport, QuestionBatch, ReverseCall, ReverseOutcome, Role, SampleAnswer, SampleContent, Tool,
+    ToolAnnotations, ToolCaller, ToolResult,
+};
+use serde_json::Value;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// What is left of the script, and what happened.
+#[derive(Default)]
+struct State {
+    answers: VecDeque<Reply>,
+    tools: VecDeque<ToolReply>,
+    http: VecDeque<HttpReply>,
+    seen: Seen,
+}
+
+/// What a call did.
+#[derive(Default, Clone)]
+pub(super) struct Seen {
+    pub(super) chunks: Vec<String>,
+    /// The messages of questions.
+    pub(super) asked: Vec<String>,
+    /// Tools with their arguments.
+    pub(super) called: Vec<String>,
+    /// Methods and addresses.
+    pub(super) sent: Vec<String>,
+    /// Answers of the transcript that nobody asked for.
+    pub(super) unused: Vec<String>,
+}
+
+/// Clones share it.
+#[derive(Clone, Default)]
+pub(super) struct Script(Arc<Mutex<State>>);
+
+impl Script {
+    /// Begins a call: answers come from it now.
+    pub(super) fn begin(&self, call: &TestCall) {
+        let (answers, tools) = (call.answers.clone().into(), call.tools.clone().into());
+        *self.0.lock() = State { answers, tools, http: call.http.clone().into(), seen: Seen::default() };
+    }
+
+    /// Ends it.
+    pub(super) fn end(&self) -> Seen {
+        let mut state = std::mem::take(&mut *self.0.lock());
+        let tools = state.tools.iter().map(|tool| format!("the answer of the tool `{}`", tool.name));
+        let http = state.http.iter().map(|http| format!("the answer to `{}`", http.request));
+        let answers = state.answers.iter().map(|_| "an answer to a question".to_owned());
+        state.seen.unused = answers.chain(tools).chain(http).collect();
+        state.seen
+    }
+
+    fn answer(&self, question: &CheckedQuestion) -> ClientReply {
+        let mut state = self.0.lock();
+        state.seen.asked.push(match question {
+            CheckedQuestion::Form { message, .. } | CheckedQuestion::Url { message, .. } => message.clone(),
+            CheckedQuestion::Sample(request) => request.messages.last().map(said).unwrap_or_default(),
+            CheckedQuestion::Roots => "roots".to_owned(),
+        });
+        let missing = || ClientReply::Failed("the transcript has no answer to this question".into());
+        match (state.answers.pop_front(), question) {
+            (Some(Reply::Form(content)), CheckedQuestion::Form { .. }) => {
+                ClientReply::Form(Consent::Accept, Some(content))
+            }
+            (Some(Reply::Decline), CheckedQuestion::Form { .. }) => ClientReply::Form(Consent::Decline, None),
+            (Some(Reply::Cancel), CheckedQuestion::Form { .. }) => ClientReply::Form(Consent::Cancel, None),
+            (Some(Reply::Visit), CheckedQuestion::Url { .. }) => ClientReply::Url(Consent::Accept),
+            (Some(Reply::Decline), CheckedQuestion::Url { .. }) => ClientReply::Url(Consent::Decline),
+            (Some(Reply::Cancel), CheckedQuestion::Url { .. }) => ClientReply::Url(Consent::Cancel),
+            (Some(Reply::Decline), _) => ClientReply::Refused("declined".into()),
+            (Some(Reply::Model(text)), CheckedQuestion::Sample(_)) => ClientReply::Sample(SampleAnswer {
+                role: Role::Assistant,
+                content: vec![SampleContent::Text(text)],
+                model: "transcript".into(),
+                stop_reason: None,
+            }),
+            (Some(_), _) => ClientReply::Failed("the transcript answers another kind of question here".into()),
+            (None, _) => missing(),
+        }
+    }
+}
+
+fn said(message: &runtime::imports::SampleMessage) -> String {
+    let text = |content: &SampleContent| match content {
+        SampleContent::Text(text) => text.clone(),
+        SampleContent::Image(_) => "[image]".into(),
+        SampleContent::Audio(_) => "[audio]".into(),
+        SampleContent::ToolUse(call) => format!("[calls {}]", call.name),
+        SampleContent::ToolResult(_) => "[result]".into(),
+    };
+    message.content.iter().map(text).collect::<Vec<_>>().join("\n")
+}
+
+#[async_trait]
+impl ClientCalls for Script {
+    fn abilities(&self) -> Abilities {
+        Abilities { form: true, url: true, sample: true, sample_tools: true, roots: false }
+    }
+
+    async fn ask(&self, batch: QuestionBatch) -> Result<Vec<ClientReply>, ClientError> {
+        Ok(batch.questions.iter().map(|(_, question)| self.answer(question)).collect())
+    }
+}
+
+#[async_trait]
+impl ToolCaller for Script {
+    /// Those that the transcript has answers of.
+    fn tools(&self) -> Vec<AgentTool> {
+        let names: BTreeSet<_> = self.0.lock().tools.iter().map(|tool| tool.name.clone()).collect();
+        names.into_iter().map(agent_tool).collect()
+    }
+
+    fn find(&self, name: &str) -> Result<Origin, AgentError> {
+        match self.0.lock().tools.iter().any(|tool| tool.name == name) {
+            true => Ok(Origin::Client),
+            false => Err(AgentError::UnknownTool(name.to_owned())),
+        }
+    }
+
+    async fn call(&self, call: ReverseCall) -> ReverseOutcome {
+        let mut state = self.0.lock();
+        state.seen.called.push(format!("{} {}", call.name, call.arguments.text()));
+        // The next answer of this tool: calls that are made together come in any order.
+        let at = state.tools.iter().position(|tool| tool.name == call.name);
+        let Some(reply) = at.and_then(|at| state.tools.remove(at)) else {
+            return ReverseOutcome::unasked(AgentError::UnknownTool(call.name));
+        };
+        let answer = match reply {
+            ToolReply { error: Some(error), .. } => Err(AgentError::ToolError(ToolResult {
+                content: vec![Content::text(error)],
+                structured: None,
+                is_error: true,
+            })),
+            ToolReply { result, .. } => Ok(to_result(result.unwrap_or_default())),
+        };
+        ReverseOutcome { answer, private: None, spent: BudgetUsage::default() }
+    }
+}
+
+fn agent_tool(name: String) -> AgentTool {
+    let tool = Tool {
+        name,
+        title: None,
+        description: String::new(),
+        input_schema: r#"{"type":"object"}"#.into(),
+        output_schema: None,
+        annotations: ToolAnnotations { read_only: None, destructive: None, idempotent: None, open_world: None },
+        execution: Execution::Inline,
+        icons: vec![],
+    };
+    AgentTool { tool, origin: Origin::Client }
+}
+
+fn to_result(value: Value) -> AgentResult {
+    let (text, structured) = match value {
+        Value::Object(_) => (value.to_string(), Some(value.to_string())),
+        Value::String(text) => (text, None),
+        Value::Null => (String::new(), None),
+        other => (other.to_string(), None),
+    };
+    AgentResult { content: vec![Content::text(text)], structured, origin: Origin::Client, edited: None }
+}
+
+#[async_trait]
+impl Egress for Script {
+    async fn send(&self, request: HttpRequest, call: Http) -> Result<http::Response<HttpBody>, HttpError> {
+        let (target, _) = HttpTarget::parse_request(&request.method, &request.url).map_err(HttpError::Request)?;
+        call.authorize(&target)?;
+        let line = format!("{} {}", request.method, request.url);
+        // The guest may wait until its body is read.
+        let _ = request.body.collect().await?;
+        let mut state = self.0.lock();
+        state.seen.sent.push(line.clone());
+        let at = state.http.iter().position(|http| http.request == line);
+        let reply = at.and_then(|at| state.http.remove(at));
+        let reply = reply.ok_or_else(|| HttpError::Failed(format!("the transcript has no answer to `{line}`")))?;
+        let mut response = http::Response::builder().status(reply.status);
+        for (name, value) in &reply.headers {
+            response = response.header(name, value);
+        }
+        let body = Full::new(Bytes::from(reply.body)).map_err(|never| match never {}).boxed_unsync();
+        response.body(body).map_err(|error| HttpError::Failed(format!("the transcript's answer: {error}")))
+    }
+}
+
+#[async_trait]
+impl CallSink for Script {
+    async fn chunk(&self, _seq: u64, chunk: Chunk) -> Result<(), OutputError> {
+        let text = chunk.content.iter().map(content_to_text).collect::<Vec<_>>().join("\n");
+        self.0.lock().seen.chunks.push(text);
+        Ok(())
+    }
+
+    fn progress(&self, _report: ProgressReport) {}
+}
