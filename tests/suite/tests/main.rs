@@ -71,6 +71,7 @@ mod parked;
 mod plain_components;
 mod policy;
 mod pool_shares;
+mod programs;
 mod prompts;
 mod provider;
 mod published;
