@@ -97,5 +97,6 @@ mod tasks;
 mod tls;
 mod transcripts;
 mod upstream;
+mod wassette;
 mod watching;
 mod wire;
