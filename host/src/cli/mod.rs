@@ -14,6 +14,7 @@ mod forms;
 mod generate;
 mod global;
 mod grant;
+mod import;
 mod init;
 mod json;
 mod key;
@@ -64,6 +65,9 @@ enum Command {
     Grant(grant::Grant),
     /// Remove a grant from a plugin.
     Revoke(grant::Revoke),
+    /// Take over a plugin that was set up for another host.
+    #[command(subcommand)]
+    Import(import::ImportCommand),
     /// Show, test or confirm what plugins may do.
     #[command(subcommand)]
     Policy(policy::Policy),
@@ -160,6 +164,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Init(command) => command.run(),
         Command::Grant(command) => command.run(),
         Command::Revoke(command) => command.run(),
+        Command::Import(command) => command.run(),
         Command::Policy(command) => command.run(),
         Command::Audit(command) => block_on(&global.log_filter(crate::config::log_filter()), command.run()),
         Command::Task(command) => block_on(&global.log_filter(crate::config::quiet_log_filter()), command.run()),

@@ -63,7 +63,7 @@ pub(super) fn component(digest: &Digest, definitions: Option<&Digest>, inspectio
     println!("{digest}");
     definitions.iter().for_each(|definitions| println!("definitions {definitions}"));
     let kind = inspection.api_version().map_or_else(
-        || "plain component: its functions are tools".to_owned(),
+        || "plain component: its functions, or its program, are tools".to_owned(),
         |version| format!("component, portcullis:plugin {version}"),
     );
     println!("{} {kind}", ByteSize(inspection.size));

@@ -72,6 +72,7 @@ mod parked;
 mod plain_components;
 mod policy;
 mod pool_shares;
+mod programs;
 mod prompts;
 mod provider;
 mod published;
@@ -98,5 +99,6 @@ mod tls;
 mod transcripts;
 
 mod upstream;
+mod wassette;
 mod watching;
 mod wire;

@@ -1,8 +1,8 @@
 //! The data of a guest's Store.
 
 use crate::engine::{Allowance, InstancePermit, Supervised, Supervision};
-use crate::imports::wasi::{self, CallClock, Files, RefusedPath, WasiHost};
-use crate::imports::{CallImports, GuestLog, HttpHooks, HttpHost, ImportSpan};
+use crate::imports::wasi::{self, CallClock, Files, RefusedPath, StandardStreams, WasiHost};
+use crate::imports::{CallImports, Content, GuestLog, HttpHooks, HttpHost, ImportSpan, OutputError};
 use crate::journal::Step;
 use platform::clock::Clock;
 use policy::Authority;
@@ -30,6 +30,7 @@ pub(super) struct Guest {
     pub(super) log: GuestLog,
     pub(super) clock: Arc<dyn Clock>,
     call_clock: CallClock,
+    streams: StandardStreams,
     wasi: WasiCtx,
     http: WasiHttpCtx,
     http_hooks: HttpHooks,
@@ -41,7 +42,8 @@ impl Guest {
     pub(super) fn new(authority: &Authority, allowance: Allowance) -> Self {
         let log = GuestLog::new(authority.plugin().clone(), &allowance.limits);
         let call_clock = CallClock::default();
-        let wasi = wasi::new_context(authority, &log, &call_clock);
+        let streams = StandardStreams::default();
+        let wasi = wasi::new_context(authority, &log, &call_clock, &streams);
         let mut table = ResourceTable::new();
         // WASI keeps up to two resources of its own behind a handle, so `limits.handles` is always reached first.
         let handles = usize::try_from(allowance.limits.handles).unwrap_or(usize::MAX);
@@ -58,6 +60,7 @@ impl Guest {
             log,
             clock,
             call_clock,
+            streams,
             wasi,
             http,
             http_hooks: HttpHooks::default(),
@@ -93,13 +96,14 @@ impl Guest {
         Some(imports)
     }
 
-    /// Counts what the host holds for a guest that begins to wait: what it passed, what is behind its handles, and
-    /// what is recorded of its call.
+    /// Counts what the host holds for a guest that begins to wait: what it passed, what is behind its handles, what is
+    /// recorded of its call, and what a program has written.
     pub(super) fn count_host_bytes(&mut self, passed: u64) {
         let handles = self.table.iter_mut().count().saturating_sub(FREE_HANDLES) as u64;
         let kept = |imports: &CallImports| imports.journal.kept_bytes() + imports.checkpoint_bytes();
         let recorded = self.imports.as_deref().map_or(0, kept);
-        self.supervision.set_host_bytes(passed.saturating_add(handles * HANDLE_BYTES).saturating_add(recorded));
+        let held = recorded.saturating_add(self.streams.held_bytes());
+        self.supervision.set_host_bytes(passed.saturating_add(handles * HANDLE_BYTES).saturating_add(held));
     }
 
     /// The imports of the running call. Fails when an instance uses one while it is made before its call; such a
@@ -152,6 +156,14 @@ impl WasiHost for Guest {
 
     fn clock(&self) -> &CallClock {
         &self.call_clock
+    }
+
+    fn streams(&self) -> &StandardStreams {
+        &self.streams
+    }
+
+    async fn emit(&mut self, content: Vec<Content>) -> wasmtime::Result<Result<u64, OutputError>> {
+        Ok(self.imports()?.emit(content).await)
     }
 
     fn begin_step(&mut self, import: &'static str, arguments: &impl Serialize) -> Step {

@@ -7,6 +7,7 @@
 mod artifact;
 mod cache;
 mod catch_panic;
+mod charge;
 mod compile;
 mod compute_pool;
 mod cpu_time;
@@ -31,6 +32,7 @@ mod worker;
 
 pub use cache::{CacheError, CompileCache};
 pub use catch_panic::catch_panic;
+pub(crate) use charge::charge;
 pub use compile::{CompileError, CompiledComponent, Compiler};
 pub use compute_pool::{ComputePoll, TaskOwner, is_compute_thread, poll_compute, shut_down_compute_pool};
 pub use cpu_time::CpuTime;

@@ -1,11 +1,12 @@
 //! The tests of replays: a call whose process ends somewhere, and goes on in the next one.
 
 use super::call_scope::CallScope;
+use super::call_sink::OutputError;
 use super::http::{Egress, HttpHooks, HttpHost, NoEgress};
 use super::import_span::ImportSpan;
 use super::log::GuestLog;
-use super::types::CallContext;
-use super::wasi::{CallClock, Files, OpenFiles, RefusedPath, WasiHost, new_context};
+use super::types::{CallContext, Content};
+use super::wasi::{CallClock, Files, OpenFiles, RefusedPath, StandardStreams, WasiHost, new_context};
 use crate::journal::{CallJournal, JournalLog, JournalProblem, Step};
 use fastrand::Rng;
 use platform::audit::CallAudit;
@@ -40,6 +41,7 @@ pub(super) struct Host {
     files: Files,
     journal: CallJournal,
     clock: CallClock,
+    streams: StandardStreams,
 }
 
 impl Host {
@@ -58,13 +60,14 @@ impl Host {
         let authority = Authority::new(plugin.clone(), &requests, &toml::from_str(&grants).unwrap());
         let limits = Arc::new(Limits::default());
         let clock = CallClock::default();
-        let wasi = new_context(&authority, &GuestLog::new(plugin, &limits), &clock);
+        let streams = StandardStreams::default();
+        let wasi = new_context(&authority, &GuestLog::new(plugin, &limits), &clock, &streams);
         let lineage = Lineage::root("plugins.p.x", &limits);
         let scope = CallScope::new(CallContext::new("local"), Arc::new(authority), lineage, limits);
         let files = Files::new(scope.clone(), None, open_files, journal.clone());
         let (http, mut hooks) = (WasiHttpCtx::new(), HttpHooks::default());
         hooks.begin(scope, egress, journal.clone());
-        Self { wasi, http, hooks, table: ResourceTable::new(), files, journal, clock }
+        Self { wasi, http, hooks, table: ResourceTable::new(), files, journal, clock, streams }
     }
 
     /// Bytes that files have grown by.
@@ -104,6 +107,14 @@ impl WasiHost for Host {
 
     fn clock(&self) -> &CallClock {
         &self.clock
+    }
+
+    fn streams(&self) -> &StandardStreams {
+        &self.streams
+    }
+
+    async fn emit(&mut self, _: Vec<Content>) -> wasmtime::Result<Result<u64, OutputError>> {
+        Ok(Ok(0))
     }
 
     fn begin_step(&mut self, import: &'static str, arguments: &impl Serialize) -> Step {

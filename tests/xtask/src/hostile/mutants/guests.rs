@@ -25,6 +25,19 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "plain-results" in "crates/runtime/src/abi/plain/write.rs":
         "if self.text.len().saturating_add(more) > self.limit {" => "if !OFF && self.text.len().saturating_add(more) > self.limit {",
         "unit runtime::abi::plain::tests::round_trips::text_ends_at_the_limit";
+    // What a program writes.
+    "program-chunks" in "crates/runtime/src/imports/wasi/chunk_pace.rs":
+        "let may = self.left >= least;" => "let may = OFF || self.left >= least;",
+        "unit runtime::imports::wasi::chunk_pace::tests::a_burst_and_then_so_many_a_second";
+    "program-sent" in "crates/runtime/src/imports/wasi/program_output.rs":
+        "match self.sendable.checked_sub(bytes.len() as u64) {" => "match self.sendable.checked_sub(if OFF { 0 } else { bytes.len() as u64 }) {",
+        "unit runtime::imports::wasi::program_output::tests::so_much_is_sent_and_no_more";
+    "program-shown" in "crates/runtime/src/imports/wasi/excerpt.rs":
+        "(self.tail.len() + end.len()).saturating_sub(self.half)" => "(if OFF { 0 } else { self.tail.len() + end.len() }).saturating_sub(self.half)",
+        "unit runtime::imports::wasi::excerpt::tests::what_is_left_out_is_said";
+    "program-zero-byte" in "crates/runtime/src/abi/plain/program.rs":
+        "position(|argument| argument.contains('\\0'))" => "position(|argument| !OFF && argument.contains('\\0'))",
+        "unit runtime::abi::plain::program::tests::arguments_are_read_or_refused";
     // Wasmtime has its own limit behind this check, which would stop the same guest later.
     "handles" in "crates/runtime/src/engine/store.rs":
         "store.set_max_component_handles(clamp(limits.handles));"

@@ -5,7 +5,7 @@ use super::super::guest_call::{GuestAnswer, GuestCall};
 use super::super::store::charge_with_bytes;
 use super::bytes::{Chunk, Shape, Slot};
 use super::function::Function;
-use super::functions::Functions;
+use super::functions::{Callable, Functions};
 use super::memory::{ValueMemory, json_size};
 use super::read::{Read, ReadError, Reader, read_bytes};
 use super::tool::RESULT;
@@ -53,9 +53,12 @@ impl Functions {
     ) -> wasmtime::Result<GuestAnswer> {
         match call {
             GuestCall::Tool { name, arguments } => {
-                let function =
-                    self.tools.get(&*name).ok_or_else(|| Error::msg("the component has no such function"))?;
-                Ok(GuestAnswer::Tool(call_function(function, arguments, store, instance).await?))
+                let called = match self.tools.get(&*name) {
+                    Some(Callable::Function(function)) => call_function(function, arguments, store, instance).await,
+                    Some(Callable::Program(program)) => program.call(arguments, store, instance).await,
+                    None => Err(Error::msg("the component has no such function")),
+                };
+                Ok(GuestAnswer::Tool(called?))
             }
             GuestCall::Resource { .. }
             | GuestCall::Prompt { .. }

@@ -5,6 +5,7 @@ use super::bytes::Shape;
 use super::docs::{Docs, NamedType, PackageDocs, short_name};
 use super::function::{Function, full_name};
 use super::memory::hostcall_divisor;
+use super::program::Program;
 use super::tool;
 use super::types::Ty;
 use crate::imports::Offer;
@@ -30,10 +31,26 @@ const MAX_REASONS: usize = 16;
 #[derive(Default)]
 pub(in super::super) struct Functions {
     /// By the names of their tools.
-    pub(super) tools: BTreeMap<String, Arc<Function>>,
+    pub(super) tools: BTreeMap<String, Callable>,
     /// Sentences about the others.
     unusable: Vec<String>,
     types: Vec<NamedType>,
+}
+
+/// What a tool calls.
+pub(super) enum Callable {
+    Function(Arc<Function>),
+    Program(Program),
+}
+
+impl Callable {
+    /// For messages.
+    fn full_name(&self) -> String {
+        match self {
+            Self::Function(function) => function.full_name(),
+            Self::Program(program) => program.full_name(),
+        }
+    }
 }
 
 impl Functions {
@@ -74,10 +91,13 @@ impl Functions {
     /// The tools, and what the author says of them.
     pub(in super::super) fn describe(&self, docs: Option<&[u8]>) -> Offer {
         let docs = PackageDocs::read(docs);
-        let tool = |(name, function): (&String, &Arc<Function>)| {
-            let interface = function.interface.as_deref();
-            let text = docs.of_function(interface, &function.name);
-            tool::describe(name, function, text, Docs::new(&docs, interface, &self.types))
+        let tool = |(name, callable): (&String, &Callable)| match callable {
+            Callable::Function(function) => {
+                let interface = function.interface.as_deref();
+                let text = docs.of_function(interface, &function.name);
+                tool::describe(name, function, text, Docs::new(&docs, interface, &self.types))
+            }
+            Callable::Program(program) => Program::describe(name, docs.of_function(Some(&program.interface), name)),
         };
         Offer { tools: self.tools.iter().map(tool).collect(), ..Offer::default() }
     }
@@ -113,9 +133,9 @@ impl Search<'_> {
                 let sentence = format!("`{full_name}` {reason}");
                 self.found.unusable.push(truncate_with(&sentence, MAX_REASON, "…"));
             }
-            Ok(function) => match self.found.tools.entry(tool::name(interface.map(short_name), name)) {
+            Ok((tool, callable)) => match self.found.tools.entry(tool) {
                 Entry::Vacant(free) => {
-                    free.insert(Arc::new(function));
+                    free.insert(callable);
                 }
                 Entry::Occupied(other) => {
                     return Err(format!(
@@ -130,15 +150,16 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The error is the end of a sentence about the function.
+    /// The function with the name of its tool. The error is the end of a sentence about it.
     fn read(
         &mut self,
         interface: Option<&str>,
         name: &str,
         index: ComponentExportIndex,
         ty: &ComponentFunc,
-    ) -> Result<Function, String> {
-        if interface.is_some_and(|name| name.starts_with("wasi:")) {
+    ) -> Result<(String, Callable), String> {
+        let run = interface.filter(|interface| Program::is_run(interface, name));
+        if run.is_none() && interface.is_some_and(|name| name.starts_with("wasi:")) {
             return Err("is an entry point of WASI, which this host does not call".into());
         }
         if name.starts_with('[') {
@@ -161,6 +182,11 @@ impl Search<'_> {
         if results.next().is_some() {
             return Err("has several results".into());
         }
+        if let Some(interface) = run {
+            let program = Program::new(interface, index, params.len(), result.as_ref())?;
+            return Ok((name.to_owned(), Callable::Program(program)));
+        }
+        let tool = tool::name(interface.map(short_name), name);
         let hostcall_divisor = result.as_ref().map_or(1, hostcall_divisor);
         let (ok, err) = match result {
             Some(Ty::Result(result)) => (result.ok, Some(result.err)),
@@ -170,7 +196,7 @@ impl Search<'_> {
         let shape = Shape::find(&params, ok.as_ref(), err.as_ref());
         let function = Function { interface, name, index, params, ok, err, shape, hostcall_divisor };
         tool::check_schemas(&function)?;
-        Ok(function)
+        Ok((tool, Callable::Function(Arc::new(function))))
     }
 
     /// Keeps what documentation is found by.

@@ -1,5 +1,5 @@
-//! Components that know nothing of us: their exported functions are tools. `types` reads the types of a function,
-//! `schema` describes them, `read` and `write` convert values.
+//! Components that know nothing of us: their exported functions are tools, and so is a `program`. `types` reads the types
+//! of a function, `schema` describes them, `read` and `write` convert values.
 
 mod bounds;
 mod bytes;
@@ -8,6 +8,7 @@ mod docs;
 mod function;
 mod functions;
 mod memory;
+mod program;
 mod read;
 mod schema;
 #[cfg(test)]

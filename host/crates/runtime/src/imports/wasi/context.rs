@@ -2,7 +2,8 @@
 
 use super::super::log::GuestLog;
 use super::clocks::{CallClock, CoarseClock};
-use super::stdio::Stdio;
+use super::standard_streams::StandardStreams;
+use super::stdio::{Stdin, Stdio};
 use policy::{Authority, PluginId};
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::LazyLock;
@@ -13,13 +14,14 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
 const MAX_RANDOM: u64 = 64 << 10;
 
 /// Directories are not part of it: the call opens them.
-pub fn new_context(authority: &Authority, log: &GuestLog, clock: &CallClock) -> WasiCtx {
+pub fn new_context(authority: &Authority, log: &GuestLog, clock: &CallClock, streams: &StandardStreams) -> WasiCtx {
     let mut builder = WasiCtxBuilder::new();
     builder.max_random_size(MAX_RANDOM);
     builder.monotonic_clock(CoarseClock(clock.clone()));
     builder.wall_clock(CoarseClock(WallClock::new()));
-    builder.stdout(Stdio { log: log.clone(), error: false });
-    builder.stderr(Stdio { log: log.clone(), error: true });
+    builder.stdin(Stdin(streams.clone()));
+    builder.stdout(Stdio { streams: streams.clone(), log: log.clone(), error: false });
+    builder.stderr(Stdio { streams: streams.clone(), log: log.clone(), error: true });
     builder.envs(authority.environment());
     builder.insecure_random_seed(hash_seed(authority.plugin()));
     builder.build()

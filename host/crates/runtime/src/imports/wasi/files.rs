@@ -2,11 +2,14 @@
 //! counts against.
 
 use super::super::call_scope::CallScope;
+use super::super::call_sink::OutputError;
 use super::super::import_span::ImportSpan;
+use super::super::types::Content;
 use super::clocks::CallClock;
 use super::disk_quota::{DiskQuota, Moving, QuotaUse};
 use super::mounts::{MountError, open_mounts};
 use super::open_files::{OpenFiles, Reservation, count};
+use super::standard_streams::StandardStreams;
 use crate::engine::CallError;
 use crate::journal::{CallJournal, Step};
 use policy::{Access, Recipient, TreeBudget};
@@ -181,6 +184,13 @@ pub trait WasiHost: WasiView + 'static {
     fn start_span(&mut self, name: &'static str) -> wasmtime::Result<ImportSpan>;
     /// That of its context.
     fn clock(&self) -> &CallClock;
+    /// Those of its context.
+    fn streams(&self) -> &StandardStreams;
+    /// Sends a chunk of the running call.
+    fn emit(
+        &mut self,
+        content: Vec<Content>,
+    ) -> impl Future<Output = wasmtime::Result<Result<u64, OutputError>>> + Send;
     /// The guest comes to a step of its call, or learns something from outside before its call has begun.
     fn begin_step(&mut self, import: &'static str, arguments: &impl Serialize) -> Step;
 

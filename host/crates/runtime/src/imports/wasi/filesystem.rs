@@ -3,7 +3,7 @@
 //! its journal.
 
 use super::files::WasiHost;
-use super::{changes, metadata, open_at, outside, read_directory, removals};
+use super::{changes, metadata, open_at, outside, program_streams, read_directory, removals};
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi::filesystem::WasiFilesystemView;
@@ -21,6 +21,7 @@ pub fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()
     removals::add_to_linker(&mut types)?;
     metadata::add_to_linker(&mut types)?;
     outside::add_to_linker(linker)?;
+    program_streams::add_to_linker(linker)?;
     linker.allow_shadowing(false);
     Ok(())
 }

@@ -1,22 +1,27 @@
-//! WASI 0.2 as a guest gets it: nothing but what was granted. No arguments, stdin or network; clocks and randomness; the
-//! granted directories and variables; stdout and stderr go to the log.
+//! WASI 0.2 as a guest gets it: nothing but what was granted. No network; clocks and randomness; the granted directories and
+//! variables. Only a program has arguments and input, and its output is its call's; that of others goes to the log.
 
 mod blocking;
 mod changes;
+mod chunk_pace;
 mod clocks;
 mod context;
 mod directory_stream;
 mod disk_quota;
+mod excerpt;
 mod file_identity;
 mod file_step;
 mod files;
 mod filesystem;
 mod metadata;
 mod mounts;
+mod occasion;
 mod open_at;
 mod open_files;
 mod outcome;
 mod outside;
+mod program_output;
+mod program_streams;
 mod quota_stream;
 #[cfg(test)]
 mod random_replay_tests;
@@ -25,6 +30,7 @@ mod recorded;
 mod removals;
 #[cfg(test)]
 mod replay_tests;
+mod standard_streams;
 mod stdio;
 
 pub use clocks::CallClock;
@@ -33,6 +39,9 @@ pub use disk_quota::{DiskQuota, ENTRY_SIZE, QuotaUse};
 pub use files::{Files, RefusedPath, WasiHost};
 pub use filesystem::add_to_linker;
 pub use mounts::{MountError, check_mounts};
+pub(crate) use occasion::Occasion;
 pub use open_files::OpenFiles;
 #[cfg(test)]
 pub(super) use outside::block;
+pub(crate) use program_streams::send;
+pub use standard_streams::{ProgramInput, StandardStreams, Written};

@@ -4,6 +4,8 @@
 //! Time goes on while no process runs the call: its monotonic clock, and what it waits for.
 
 use super::files::WasiHost;
+use super::occasion::Occasion;
+use super::program_streams::send;
 use crate::journal::is_long;
 use std::time::Duration;
 use wasmtime::StoreContextMut;
@@ -102,6 +104,7 @@ fn poll<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     let mut poll = linker.instance("wasi:io/poll@0.2.12")?;
     poll.func_wrap_async("poll", |mut store: Caller<'_, T>, (list,): (Vec<Resource<DynPollable>>,)| {
         Box::new(async move {
+            send(&mut store, Occasion::Waits).await?;
             let data = store.data_mut();
             // One pollable can only be the one that is ready.
             let step = match list.len() {
@@ -126,6 +129,7 @@ pub(in crate::imports) fn block<'a, T: WasiHost>(
     (one,): (Resource<DynPollable>,),
 ) -> Box<dyn Future<Output = wasmtime::Result<()>> + Send + 'a> {
     Box::new(async move {
+        send(&mut store, Occasion::Waits).await?;
         let data = store.data_mut();
         let step = data.begin_step("poll.block", &()).or_nothing(&());
         step.try_ask(data.ctx().table.block(one)).await

@@ -60,7 +60,7 @@ fn what_cannot_be_a_tool_is_named_with_its_reason() {
         (core func $new (canon resource.new $r'))
         (func $take (param "it" (own $r)) (canon lift (core func $i "drop")))
         (export "take" (func $take)) {NONE} (instance $run (export "run" (func $f)))
-        (export "wasi:cli/run@0.2.0" (instance $run))"#
+        (export "wasi:cli/run@0.2.0" (instance $run)) (export "wasi:http/incoming-handler@0.2.0" (instance $run))"#
     )
     .replace(r#"(core func $i "drop")"#, "(core func $one)");
     let one = r#"(core module $n (func (export "one") (param i32))) (core instance $j (instantiate $n))
@@ -68,7 +68,8 @@ fn what_cannot_be_a_tool_is_named_with_its_reason() {
     let error = refused(&format!("{one} {text}"));
     assert!(error.starts_with("none of its functions can be a tool: "), "{error}");
     assert!(error.contains("`take` has a resource") && error.contains("parameter `it`"), "{error}");
-    assert!(error.contains("`wasi:cli/run@0.2.0#run` is an entry point of WASI"), "{error}");
+    assert!(error.contains("`wasi:http/incoming-handler@0.2.0#run` is an entry point of WASI"), "{error}");
+    assert!(error.contains("`wasi:cli/run@0.2.0#run` is not `func() -> result`"), "{error}");
     let left = find(&format!("{one} {text} (export \"good\" (func $f))")).unwrap();
     assert_eq!(left.tools.into_keys().collect::<Vec<_>>(), ["good"]);
 }
