@@ -1,6 +1,7 @@
 //! Code mode: programs that a model writes call the tools of all plugins, each call checked as any other.
 
 mod approvals;
+mod others;
 
 use serde_json::{Value, json};
 use std::fs;

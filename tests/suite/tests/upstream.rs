@@ -8,7 +8,7 @@ use std::time::Duration;
 use suite::{Client, Era, Home, PATIENCE, Server, agent, eventually, paths, plugin};
 
 /// Configures another `portcullis serve` as an upstream server over stdio.
-fn nested_host(home: &Home, config: &str, settings: &str) -> String {
+pub(crate) fn nested_host(home: &Home, config: &str, settings: &str) -> String {
     let file = home.write("behind.toml", config);
     let words = |path: &std::path::Path| path.display().to_string();
     format!(
