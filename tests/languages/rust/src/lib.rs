@@ -137,9 +137,7 @@ mod polyglot {
 
     /// Marches as it is told.
     #[tool(execution = "task-only")]
-    fn march(
-        #[schemars(range(min = 1, max = 9))] steps: i64,
-    ) -> Result<String, ToolError> {
+    fn march(#[schemars(range(min = 1, max = 9))] steps: i64) -> Result<String, ToolError> {
         long::march(steps)
     }
 

@@ -16,7 +16,9 @@ pub(crate) fn march(steps: i64) -> Result<String, ToolError> {
     while (march.said.len() as i64) < steps {
         output::emit(format!("at step {}", march.said.len()))?;
         match steering::receive(None) {
-            Received::Message(message) if message == "halt" => return Ok(format!("halted after {}", march.said.join(", "))),
+            Received::Message(message) if message == "halt" => {
+                return Ok(format!("halted after {}", march.said.join(", ")));
+            }
             Received::Message(message) => march.said.push(message),
             Received::Ended | Received::TimedOut => break,
         }

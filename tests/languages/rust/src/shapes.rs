@@ -9,15 +9,9 @@ use serde::{Deserialize, Serialize};
 /// How a greeting sounds.
 #[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[schemars(transform = undescribed)]
 pub(crate) enum Style {
     Plain,
     Loud,
-}
-
-/// Names of types and their comments are Rust's own; other languages may have neither.
-fn undescribed(schema: &mut schemars::Schema) {
-    schema.remove("description");
 }
 
 pub(crate) fn greeting(name: &str, times: i64, style: Style, title: Option<&str>) -> String {

@@ -8,9 +8,8 @@ use suite::client::EXTENSION;
 use suite::web::Web;
 use suite::{Called, Client, Era, PATIENCE, Server, agent, eventually, plugin_from, portcullis};
 
-/// No waiting call keeps its instance: whoever is answered runs again from its journal, so that a guest that is not the same
-/// each time is found out.
-const SERVER: &str = "[server]\nparked = { calls = 0, per-principal = 0 }\n[server.tasks]\ninline = \"50ms\"\n\n";
+/// No waiting task keeps its instance.
+const NO_ROOM: &str = "[server]\nparked = { calls = 0, per-principal = 0 }\n[server.tasks]\ninline = \"50ms\"\n\n";
 const GRANTS: &str = r#"grants.agent-tools = ["echo.*"]
 grants.client = { form = true, sample = { calls = 8, tokens = 1_000 } }
 grants.http = [{ allow = "GET,POST http://localhost:8444/v1/", private = true }]
@@ -20,9 +19,9 @@ limits = { memory = "128 MiB", fuel = 50_000_000_000, deadline = "10m" }
 
 /// The whole conversation, by the names of its steps.
 pub(super) fn of(component: &Path, web: &Web) -> Map<String, Value> {
-    let config = SERVER.to_owned() + &plugin_from("polyglot", component, GRANTS) + &agent("echo", "echo", "");
-    let client = Client::able(Server::start(&config), Era::Modern, false, abilities(false));
-    let mut talk = Talk { client, steps: Map::new() };
+    let config = plugin_from("polyglot", component, GRANTS) + &agent("echo", "echo", "");
+    let client = |config: &str, tasks: bool| Client::able(Server::start(config), Era::Modern, false, abilities(tasks));
+    let mut talk = Talk { client: client(&config, false), steps: Map::new(), restarts: false };
     talk.definitions();
     talk.arguments_and_results();
     talk.output();
@@ -30,6 +29,7 @@ pub(super) fn of(component: &Path, web: &Web) -> Map<String, Value> {
     talk.questions();
     talk.outside(web);
     talk.resources_and_prompts();
+    talk.client = client(&(NO_ROOM.to_owned() + &config), true);
     talk.tasks();
     talk.steps
 }
@@ -45,6 +45,7 @@ fn abilities(tasks: bool) -> Value {
 struct Talk {
     client: Client,
     steps: Map<String, Value>,
+    restarts: bool,
 }
 
 impl Talk {
@@ -82,10 +83,21 @@ impl Talk {
             let requests = result["inputRequests"].as_object().unwrap();
             let responses: Map<_, _> =
                 requests.keys().map(|key| (key.clone(), answers.next().expect("an answer").clone())).collect();
-            asked.push(Value::Object(requests.clone()));
+            asked.push(requests.iter().map(|(key, asks)| (key.clone(), with_normal_fields(asks))).collect::<Value>());
+            if std::mem::take(&mut self.restarts) {
+                self.client.server.restart_stdio();
+            }
             params["requestState"] = result["requestState"].clone();
             params["inputResponses"] = responses.into();
         }
+    }
+
+    /// The same, and another process takes the first answer: the call runs again from its journal, which finds out a guest that
+    /// is not the same each time.
+    fn call_over_a_restart(&mut self, step: &str, tool: &str, arguments: Value, answers: &[Value]) {
+        self.restarts = true;
+        self.call(step, tool, arguments, answers);
+        assert!(!self.restarts, "{step}: nothing was asked");
     }
 
     fn plain(&mut self, step: &str, tool: &str, arguments: Value) {
@@ -99,9 +111,11 @@ impl Talk {
             tool.as_object_mut().unwrap().remove("_meta");
             self.note(&format!("definition of {name}"), tool);
         }
-        for (method, list) in
-            [("resources/list", "resources"), ("resources/templates/list", "resourceTemplates"), ("prompts/list", "prompts")]
-        {
+        for (method, list) in [
+            ("resources/list", "resources"),
+            ("resources/templates/list", "resourceTemplates"),
+            ("prompts/list", "prompts"),
+        ] {
             let answer = self.client.request(method, json!({}));
             let ours = answer.result()[list].as_array().unwrap().iter();
             let ours = ours.filter(|entry| !entry.to_string().contains("portcullis://")).map(normal);
@@ -126,7 +140,11 @@ impl Talk {
         let points = json!([{"x": 1, "y": 2, "label": "a"}, {"x": 6, "y": -2}, {"x": 4, "y": 0, "label": "ü <&>"}]);
         let named = json!({"points": points, "weights": {"b": 2, "a": 3}, "scale": 0.7, "named": true});
         self.plain("structured", "measure", named);
-        self.plain("structured, with null", "measure", json!({"points": [{"x": 1, "y": 0}, {"x": 2, "y": 0}], "weights": {}}));
+        self.plain(
+            "structured, with null",
+            "measure",
+            json!({"points": [{"x": 1, "y": 0}, {"x": 2, "y": 0}], "weights": {}}),
+        );
         self.plain("refused inside", "measure", json!({"points": [{"x": 1}], "weights": {}}));
         self.plain("contents", "contents", json!({}));
         let mut context = json!({"name": "polyglot__context", "arguments": {}});
@@ -144,12 +162,14 @@ impl Talk {
         let called = self.client.call("polyglot__stream", json!({"count": 1}));
         let reports = called.progress().into_iter().map(|report| {
             let mut report = report.clone();
-            report.as_object_mut().unwrap().remove("progressToken");
+            let fields = report.as_object_mut().unwrap();
+            fields.retain(|name, _| !["progressToken", "_meta"].contains(&name.as_str()));
             report
         });
         let reports: Value = reports.collect();
         self.client.progress = false;
         self.note("progress", reports);
+        self.plain("nobody says anything", "listen", json!({}));
     }
 
     fn errors(&mut self) {
@@ -161,7 +181,7 @@ impl Talk {
     fn questions(&mut self) {
         let filled = json!({"name": "Ada", "email": "ada@example.com", "pieces": 2, "size": "large", "gift": true, "note": "soon"});
         let accept = |content: Value| json!({"action": "accept", "content": content});
-        self.call("a form, filled in", "order", json!({}), &[accept(filled)]);
+        self.call_over_a_restart("a form, filled in", "order", json!({}), &[accept(filled)]);
         let least = json!({"name": "Ada", "email": "ada@example.com", "gift": false});
         self.call("a form, as little as possible", "order", json!({}), &[accept(least.clone())]);
         let wrong = json!({"name": "", "email": "ada@example.com", "gift": false});
@@ -202,7 +222,7 @@ impl Talk {
             ("remove nothing", keep("remove", "a/1", Value::Null)),
             ("count", keep("count", "count", Value::Null)),
             ("count again", keep("count", "count", Value::Null)),
-            ("count what is no number", keep("get", "bad key", Value::Null)),
+            ("bad key", keep("get", "bad key", Value::Null)),
         ] {
             self.plain(&format!("state: {step}"), "keep", call);
         }
@@ -249,14 +269,12 @@ impl Talk {
         }
         let part = if message.get("error").is_some() { "error" } else { "result" };
         if let Some(data) = message[part].get_mut("data").and_then(Value::as_object_mut) {
-            data.remove("_meta");
+            data.remove("dev.portcullis/usage");
         }
         self.note(step, json!({part: message[part]}));
     }
 
     fn tasks(&mut self) {
-        self.plain("nobody says anything", "listen", json!({}));
-        self.client.abilities = abilities(true);
         let task = self.march();
         self.steer(&task, "left");
         wait_for(&mut self.client, &task[0], |task| task["statusMessage"] == "at step 1");
@@ -309,13 +327,26 @@ impl Talk {
 fn normal(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
-            let mut fields: Vec<_> = fields.iter().filter(|(key, value)| !(*key == "default" && value.is_null())).collect();
+            let mut fields: Vec<_> =
+                fields.iter().filter(|(key, value)| !(*key == "default" && value.is_null())).collect();
             fields.sort_by_key(|(key, _)| *key);
-            fields.into_iter().map(|(key, value)| (key.clone(), if key == "required" { sorted(value) } else { normal(value) })).collect()
+            fields
+                .into_iter()
+                .map(|(key, value)| (key.clone(), if key == "required" { sorted(value) } else { normal(value) }))
+                .collect()
         }
         Value::Array(items) => items.iter().map(normal).collect(),
         other => other.clone(),
     }
+}
+
+/// A question. Of a form, each field has its normal form; their order counts, since people see it.
+fn with_normal_fields(question: &Value) -> Value {
+    let mut question = question.clone();
+    if let Some(fields) = question.pointer_mut("/params/requestedSchema/properties").and_then(Value::as_object_mut) {
+        fields.values_mut().for_each(|field| *field = normal(field));
+    }
+    question
 }
 
 /// The order of required properties means nothing.
