@@ -4,6 +4,7 @@
 mod agent;
 mod audit;
 mod authority_lines;
+mod build;
 mod call;
 mod call_arguments;
 mod check;
@@ -19,6 +20,7 @@ mod init;
 mod json;
 mod key;
 mod layout;
+mod new;
 mod options;
 mod plugin;
 mod policy;
@@ -71,6 +73,10 @@ enum Command {
     /// Show, test or confirm what plugins may do.
     #[command(subcommand)]
     Policy(policy::Policy),
+    /// Begin a plugin: a small one that works, with a test.
+    New(new::New),
+    /// Build a plugin from its folder.
+    Build(build::Build),
     /// Check whether a component, in a file or a registry, is a plugin, and show what it requests.
     Check(check::Check),
     /// Run transcripts of calls against a component, each with the answers of users, models, tools and servers.
@@ -162,6 +168,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Check(command) => block_on(&global.log_filter(crate::config::quiet_log_filter()), command.run()),
         Command::Test(command) => block_on(&global.log_filter(crate::config::call_log_filter()), command.run()),
         Command::Init(command) => command.run(),
+        Command::New(command) => command.run(),
+        Command::Build(command) => command.run(),
         Command::Grant(command) => command.run(),
         Command::Revoke(command) => command.run(),
         Command::Import(command) => command.run(),

@@ -17,7 +17,9 @@ mod telemetry;
 
 pub use code::CodeSettings;
 pub use editor::ConfigEditor;
-pub use environment::{call_log_filter, certificates, editor, environment_variable, log_filter, quiet_log_filter};
+pub use environment::{
+    call_log_filter, certificates, default_cache, editor, environment_variable, log_filter, quiet_log_filter,
+};
 pub use error::ConfigError;
 pub use explain::most_like;
 pub use grant_confirmation::GrantConfirmation;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::command::{cargo, check};
 use crate::repo::Repo;
-use crate::{adapters, code, conformance, registry, rmcp, setup};
+use crate::{adapters, code, conformance, languages, registry, rmcp, setup};
 
 /// Runs format, lints, set-up and all tests.
 pub(crate) fn run(repo: &Repo) -> Result<()> {
@@ -15,7 +15,15 @@ pub(crate) fn run(repo: &Repo) -> Result<()> {
     let plugins = repo.root.join("plugins/Cargo.toml");
 
     heading("format");
-    for workspace in [".", "plugins", "tests/guests", "tests/conformance", "tests/bench/guest", "tests/clients/rmcp"] {
+    for workspace in [
+        ".",
+        "plugins",
+        "tests/guests",
+        "tests/languages/rust",
+        "tests/conformance",
+        "tests/bench/guest",
+        "tests/clients/rmcp",
+    ] {
         let manifest = repo.root.join(workspace).join("Cargo.toml");
         check(cargo().args(["fmt", "--all", "--check", "--manifest-path"]).arg(manifest))
             .context("some files are not formatted; `cargo fmt --all` in that workspace mends it")?;
@@ -36,6 +44,9 @@ pub(crate) fn run(repo: &Repo) -> Result<()> {
     heading("tests of the client adapters");
     adapters::test(repo)?;
     code::test(repo)?;
+
+    heading("tests of the SDKs for Python and JavaScript");
+    languages::test(repo)?;
 
     heading("tests");
     // The whole workspace at once, so that both share the compiled dependencies: alone, the host would enable fewer

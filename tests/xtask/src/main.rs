@@ -15,6 +15,7 @@ mod crash;
 mod demo;
 mod fuzz;
 mod hostile;
+mod languages;
 mod libraries;
 mod node;
 mod python;

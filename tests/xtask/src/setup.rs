@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::repo::Repo;
-use crate::{adapters, agents, code, libraries, node, python, registry, rmcp, wasm};
+use crate::{adapters, agents, code, languages, libraries, node, python, registry, rmcp, wasm};
 
 /// Builds the toolchains, all plugins in all languages, and all test guests.
 pub(crate) fn everything(repo: &Repo) -> Result<()> {
@@ -15,9 +15,10 @@ pub(crate) fn everything(repo: &Repo) -> Result<()> {
     adapters::typescript(repo)?;
     rmcp::client(repo)?;
     registry::debian(repo);
-    python::plugin(repo)?;
-    node::plugin(repo)?;
-    code::plugin(repo)
+    languages::plugin(repo, "hello-python", "python")?;
+    languages::plugin(repo, "hello-javascript", "javascript")?;
+    code::plugin(repo)?;
+    languages::all(repo)
 }
 
 /// Builds what a demo needs: the Rust plugins, misbehaving guests, the Python client.
@@ -45,7 +46,7 @@ pub(crate) fn for_agents(repo: &Repo, guests: &[&str]) -> Result<()> {
     rust_plugins(repo)?;
     wasm::some_guests(repo, guests)?;
     python::packages(repo)?;
-    python::plugin(repo)?;
+    languages::plugin(repo, "hello-python", "python")?;
     agents::all(repo)
 }
 
@@ -54,9 +55,9 @@ pub(crate) fn for_libraries(repo: &Repo, guests: &[&str]) -> Result<()> {
     rust_plugins(repo)?;
     wasm::some_guests(repo, guests)?;
     python::packages(repo)?;
-    python::plugin(repo)?;
+    languages::plugin(repo, "hello-python", "python")?;
     node::packages(repo)?;
-    node::plugin(repo)?;
+    languages::plugin(repo, "hello-javascript", "javascript")?;
     libraries::all(repo)
 }
 

@@ -1,0 +1,57 @@
+//! Plugins that `portcullis build` makes: that of the behaviour suite in each language, and those of `plugins/` that are not in Rust.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::command::{check, quiet, step};
+use crate::repo::Repo;
+use crate::stamp::unless_fresh;
+use crate::{built, wasm};
+
+/// Builds the plugin of the behaviour suite in each language: `target/languages/<language>.wasm`.
+pub(crate) fn all(repo: &Repo) -> Result<()> {
+    wasm::polyglot(repo)?;
+    for language in ["javascript", "python"] {
+        let to = repo.languages().join(format!("{language}.wasm"));
+        component(repo, &format!("tests/languages/{language}"), language, &to)?;
+    }
+    Ok(())
+}
+
+/// Builds `target/plugins/<name>.wasm` from a folder of `plugins/`.
+pub(crate) fn plugin(repo: &Repo, name: &str, language: &str) -> Result<()> {
+    component(repo, &format!("plugins/{name}"), language, &repo.plugins().join(format!("{name}.wasm")))
+}
+
+/// Runs the SDKs' own tests, against their fake hosts.
+pub(crate) fn test(repo: &Repo) -> Result<()> {
+    let mut pytest = Command::new(repo.python());
+    // -B writes no bytecode beside the sources.
+    pytest.args(["-B", "-m", "pytest", "-q"]).current_dir(repo.root.join("guest-sdk/python"));
+    check(&mut pytest).context("the SDK for Python has failing tests")?;
+    let mut node = Command::new("node");
+    node.args(["--test", "--test-reporter=dot"]).current_dir(repo.root.join("guest-sdk/javascript"));
+    check(&mut node).context("the SDK for JavaScript has failing tests")
+}
+
+/// Builds a folder as an author does, with the SDK that the host has.
+fn component(repo: &Repo, folder: &str, language: &str, to: &Path) -> Result<()> {
+    let from = repo.root.join(folder);
+    let sdk = match language {
+        "python" => "guest-sdk/python/src/portcullis_guest",
+        _ => "guest-sdk/javascript/src",
+    };
+    let of_host = ["host/src/cli/build", "guest-sdk/wasi", sdk].map(|path| repo.root.join(path));
+    let tools = repo.root.join("guest-sdk/toolchains").join(language);
+    let inputs = [vec![from.clone(), repo.wit(), tools], of_host.to_vec()].concat();
+    let stamp = repo.target.join("built").join(folder.replace('/', "-"));
+    unless_fresh(&stamp, &inputs, to, || {
+        built::host(repo)?;
+        step(&format!("building {folder}"), || {
+            std::fs::create_dir_all(to.parent().unwrap_or(&repo.target))?;
+            quiet(repo.portcullis().arg("build").arg(&from).arg("--output").arg(to))
+        })
+    })
+}
