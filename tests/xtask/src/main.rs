@@ -5,7 +5,9 @@
 mod adapters;
 mod agents;
 mod bench;
+mod bindings;
 mod built;
+mod c;
 mod checks;
 mod clients;
 mod command;
@@ -13,6 +15,7 @@ mod conformance;
 mod crash;
 mod demo;
 mod fuzz;
+mod go;
 mod hostile;
 mod libraries;
 mod node;
