@@ -23,6 +23,11 @@ pub fn real_plugin(name: &str) -> PathBuf {
     existing(root().join("target/plugins").join(format!("{name}.wasm")))
 }
 
+/// The plugin `polyglot` in this language.
+pub fn language(name: &str) -> PathBuf {
+    existing(root().join("target/languages").join(format!("{name}.wasm")))
+}
+
 /// The compile cache shared by all tests, so that each guest is compiled once. A host with a disabled check has its own
 /// cache, so that the real host does not find unchecked code there.
 pub fn cache() -> PathBuf {

@@ -124,9 +124,12 @@ impl Web {
         tls: Arc<ServerConfig>,
         answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
     ) -> Self {
-        let listener = crate::eventually(crate::PATIENCE, || TcpListener::bind(at).ok());
-        let listener = listener.unwrap_or_else(|| panic!("{at} is in use, and this test needs it"));
-        Self::listen(listener, Some(tls), answer)
+        Self::listen(at_last(at), Some(tls), answer)
+    }
+
+    /// Serves at this address, without TLS, as soon as it is free.
+    pub fn serve_at(at: SocketAddr, answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
+        Self::listen(at_last(at), None, answer)
     }
 
     fn listen(
@@ -190,6 +193,11 @@ impl Drop for Web {
         self.stop.store(true, Ordering::Relaxed);
         let _ = TcpStream::connect(self.address);
     }
+}
+
+fn at_last(at: SocketAddr) -> TcpListener {
+    let listener = crate::eventually(crate::PATIENCE, || TcpListener::bind(at).ok());
+    listener.unwrap_or_else(|| panic!("{at} is in use, and this test needs it"))
 }
 
 fn free() -> TcpListener {

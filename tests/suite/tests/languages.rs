@@ -1,5 +1,8 @@
 //! `hello` behaves the same in three languages, and the same grants apply to HTTP requests from each language.
 
+mod behaviour;
+mod transcript;
+
 use serde_json::json;
 use std::net::{Ipv4Addr, SocketAddr};
 use suite::tls::{Authority, Manner};

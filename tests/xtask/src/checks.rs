@@ -15,7 +15,15 @@ pub(crate) fn run(repo: &Repo) -> Result<()> {
     let plugins = repo.root.join("plugins/Cargo.toml");
 
     heading("format");
-    for workspace in [".", "plugins", "tests/guests", "tests/conformance", "tests/bench/guest", "tests/clients/rmcp"] {
+    for workspace in [
+        ".",
+        "plugins",
+        "tests/guests",
+        "tests/languages/rust",
+        "tests/conformance",
+        "tests/bench/guest",
+        "tests/clients/rmcp",
+    ] {
         let manifest = repo.root.join(workspace).join("Cargo.toml");
         check(cargo().args(["fmt", "--all", "--check", "--manifest-path"]).arg(manifest))
             .context("some files are not formatted; `cargo fmt --all` in that workspace mends it")?;

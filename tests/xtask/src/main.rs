@@ -17,6 +17,7 @@ mod demo;
 mod fuzz;
 mod go;
 mod hostile;
+mod languages;
 mod libraries;
 mod node;
 mod python;

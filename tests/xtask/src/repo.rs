@@ -67,6 +67,11 @@ impl Repo {
         self.target.join("plugins")
     }
 
+    /// The plugin of the behaviour suite, in each language.
+    pub(crate) fn languages(&self) -> PathBuf {
+        self.target.join("languages")
+    }
+
     /// The target folder of the workspace, for a second workspace that shares its dependencies.
     pub(crate) fn cargo_target(&self) -> &Path {
         &self.cargo_target

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::repo::Repo;
-use crate::{adapters, agents, libraries, node, python, registry, rmcp, wasm};
+use crate::{adapters, agents, languages, libraries, node, python, registry, rmcp, wasm};
 
 /// Builds the toolchains, all plugins in all languages, and all test guests.
 pub(crate) fn everything(repo: &Repo) -> Result<()> {
@@ -16,7 +16,8 @@ pub(crate) fn everything(repo: &Repo) -> Result<()> {
     rmcp::client(repo)?;
     registry::debian(repo);
     python::plugin(repo)?;
-    node::plugin(repo)
+    node::plugin(repo)?;
+    languages::all(repo)
 }
 
 /// Builds what a demo needs: the Rust plugins, misbehaving guests, the Python client.

@@ -56,6 +56,14 @@ pub(crate) fn bench_guest(repo: &Repo) -> Result<()> {
     Ok(())
 }
 
+/// Builds the reference of the behaviour suite into `target/languages/rust.wasm`.
+pub(crate) fn polyglot(repo: &Repo) -> Result<()> {
+    for component in build(repo, "tests/languages/rust", &[])? {
+        copy_if_changed(&component, &repo.languages().join("rust.wasm"))?;
+    }
+    Ok(())
+}
+
 /// Copies components, with dashes in their names.
 fn copy(components: Vec<PathBuf>, to: &Path) -> Result<()> {
     for component in components {

@@ -1,0 +1,39 @@
+//! The plugin `polyglot` is the same in every language: `tests/languages/README.md` specifies it, `transcript.json` has what a
+//! client sees of it. `PORTCULLIS_WRITE_TRANSCRIPT=1` writes that file anew, from the plugin in Rust.
+
+use super::transcript;
+use serde_json::{Map, Value};
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+use suite::paths;
+use suite::web::{Reply, Seen, Web};
+
+/// Languages, by the names of their components in `target/languages`. The first one is the reference.
+const LANGUAGES: [&str; 1] = ["rust"];
+
+#[test]
+fn polyglot_behaves_the_same_in_every_language() {
+    let golden = paths::root().join("tests/languages/transcript.json");
+    let web = Web::serve_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 8444)), answer);
+    for language in LANGUAGES {
+        let seen = transcript::of(&paths::language(language), &web);
+        if language == LANGUAGES[0] && std::env::var_os("PORTCULLIS_WRITE_TRANSCRIPT").is_some() {
+            fs::write(&golden, format!("{:#}\n", Value::Object(seen.clone()))).unwrap();
+        }
+        let expected: Map<String, Value> = serde_json::from_str(&fs::read_to_string(&golden).unwrap()).unwrap();
+        for (step, expected) in &expected {
+            assert_eq!(format!("{:#}", seen[step]), format!("{expected:#}"), "{language}: {step}");
+        }
+        assert_eq!(seen.len(), expected.len(), "{language}: {:?}", seen.keys());
+    }
+}
+
+/// The other server.
+fn answer(seen: &Seen) -> Reply {
+    match seen.path() {
+        "/v1/long" => Reply::new(200, "x".repeat(100)).with("Content-Type", "text/plain"),
+        "/v1/broken" => Reply::new(500, "broken"),
+        "/v1/empty" => Reply::new(404, ""),
+        _ => Reply::new(200, format!("{} ä", seen.method)).with("Content-Type", "text/plain; charset=utf-8"),
+    }
+}
