@@ -78,16 +78,20 @@ impl World {
         Ok(())
     }
 
-    /// Makes a component of a module that uses WASI's first preview. What it does not import, the component does not
-    /// import either.
-    pub(crate) fn component(&self, mut module: Vec<u8>) -> Result<Vec<u8>> {
-        embed_component_metadata(&mut module, &self.resolve, self.world, StringEncoding::UTF8)?;
-        let mut encoder = ComponentEncoder::default();
-        encoder
-            .validate(true)
-            .module(&module)?
-            .adapter(WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER)?
-            .encode()
-            .context("the module does not fit its world")
+    /// Says in a module what world it is for. A module in C has learnt it from its linker.
+    pub(crate) fn mark(&self, module: &mut Vec<u8>) -> Result<()> {
+        embed_component_metadata(module, &self.resolve, self.world, StringEncoding::UTF8)
     }
+}
+
+/// Makes a component of a module that uses WASI's first preview. What it does not import, the component does not import
+/// either.
+pub(crate) fn component(module: &[u8]) -> Result<Vec<u8>> {
+    let mut encoder = ComponentEncoder::default();
+    encoder
+        .validate(true)
+        .module(module)?
+        .adapter(WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER)?
+        .encode()
+        .context("the module does not fit its world")
 }

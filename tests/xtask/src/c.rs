@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::bindings::{Language, World};
+use crate::bindings::{self, Language, World};
 use crate::command::{check, quiet, step};
 use crate::repo::Repo;
 use crate::stamp::unless_fresh;
@@ -31,7 +31,7 @@ pub(crate) fn component(repo: &Repo, folder: &str, name: &str, to: &Path) -> Res
     let [world, manifest] = ["world.wit", "manifest.json"].map(|name| from.join(name));
     let wasi = wit::wasi(repo)?;
     let sdk = sdk(repo);
-    let parts = ["include", "include/portcullis", "src", "requirements.txt"].map(|part| sdk.join(part));
+    let parts = ["include", "include/portcullis", "src", "src/data", "requirements.txt"].map(|part| sdk.join(part));
     let mut inputs = vec![from.clone(), repo.wit(), wasi.clone()];
     inputs.extend(parts);
     let work = repo.target.join("c").join(name);
@@ -41,18 +41,21 @@ pub(crate) fn component(repo: &Repo, folder: &str, name: &str, to: &Path) -> Res
             wit::gather(repo, &world, &wasi, &bound, |text| text)?;
             let mut world = World::read(&bound, name)?;
             world.generate(&Language::C(PREFIX), &generated)?;
-            let mut sources = vec![generated.join(format!("{PREFIX}.c"))];
+            let mut sources = [".c", "_component_type.o"].map(|end| generated.join(format!("{PREFIX}{end}"))).to_vec();
             sources.extend(sources_in(&sdk.join("src"), |part| wanted(&world, part))?);
+            sources.extend(sources_in(&sdk.join("src/data"), |_| true)?);
             sources.extend(sources_in(&from, |_| true)?);
             let module = work.join("module.wasm");
             let mut zig = zig(repo);
             zig.args(["-target", "wasm32-wasi", "-mexec-model=reactor", "-std=c17", "-Os", "-Wall", "-Wextra"]);
+            // In tables, what is not named is not there.
+            zig.arg("-Wno-missing-field-initializers");
             // The arena and static tables are never freed; what the bindings would free, they leave to the end of the call.
             zig.arg("-Dfree=pc_leave").arg("-I").arg(&generated).arg("-I").arg(sdk.join("include")).args(&sources);
             zig.args(["-Wl,--strip-all", "-Wl,-z,stack-size=131072", "-o"]).arg(&module);
-            quiet(&mut zig).with_context(|| format!("{folder} does not compile"))?;
+            check(&mut zig).with_context(|| format!("{folder} does not compile"))?;
             let built = work.join("built.wasm");
-            fs::write(&built, world.component(fs::read(&module)?)?)?;
+            fs::write(&built, bindings::component(&fs::read(&module)?)?)?;
             wit::with_manifest(&built, &manifest, to)
         })
     })
@@ -64,8 +67,11 @@ pub(crate) fn test(repo: &Repo) -> Result<()> {
     fs::create_dir_all(&work)?;
     let program = work.join("tests");
     let mut cc = Command::new("cc");
-    cc.args(["-std=c17", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]);
-    cc.args(["-fno-sanitize-recover=all", "-I"]).arg(sdk.join("include")).arg("-o").arg(&program);
+    cc.args(["-std=c17", "-g", "-O1", "-Wall", "-Wextra", "-Wno-missing-field-initializers", "-Werror"]);
+    cc.args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-I"])
+        .arg(sdk.join("include"))
+        .arg("-o")
+        .arg(&program);
     cc.args(sources_in(&sdk.join("src/data"), |_| true)?).args(sources_in(&sdk.join("tests"), |_| true)?).arg("-lm");
     quiet(&mut cc).context("the tests of guest-sdk/c need a C compiler, which Rust's linker is part of")?;
     // The arena is never freed, on purpose.

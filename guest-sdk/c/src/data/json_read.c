@@ -195,7 +195,7 @@ const pc_error *pc_json_read(pc_text text, pc_json *value) {
     if (text.at == NULL) text = pc_of("");
     reader r = {.at = text.at, .end = text.at + text.length, .begin = text.at};
     bool read_all = read(&r, value, DEEPEST);
-    skip(&r);
+    if (read_all) skip(&r);
     if (read_all && r.at == r.end) return NULL;
     if (r.wrong == NULL) r.wrong = "the end";
     *value = (pc_json){0};

@@ -33,7 +33,8 @@ static pc_json plain(const pc_type *type, use for_what) {
 /* That it may also be null. */
 static pc_json or_null(const pc_type *type, use for_what) {
     pc_json schema = plain(type, for_what), both = pc_json_array();
-    if (type->kind == PC_IS_RECORD || type->kind == PC_IS_CHOICE) {
+    if (type->kind == PC_IS_CHOICE) {
+        /* Null is none of the words. */
         pc_json null = pc_json_object(), either = pc_json_object();
         pc_set(&null, "type", text("null"));
         pc_push(&both, schema);
