@@ -11,6 +11,9 @@ use wit_bindgen_core::Files;
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::{Resolve, WorldId, WorldKey};
 
+use crate::repo::Repo;
+use crate::wit;
+
 /// The languages, each with the name of what it generates.
 pub(crate) enum Language<'a> {
     /// The prefix of types and files.
@@ -19,38 +22,37 @@ pub(crate) enum Language<'a> {
     Go(&'a str, &'a str),
 }
 
-/// A world of a folder of WIT.
+/// The world that is bound, and the version of WASI's packages.
+const BOUND: &str = "bound";
+const WASI: &str = "0.2.12";
+
+/// A world of a guest.
 pub(crate) struct World {
     resolve: Resolve,
     world: WorldId,
 }
 
 impl World {
-    pub(crate) fn read(folder: &Path, name: &str) -> Result<Self> {
+    /// The world of a guest, and `wasi:http`, whether it is named or not: what a guest does not use, its component does not
+    /// import. The WIT is gathered in a folder.
+    pub(crate) fn bound(repo: &Repo, world: &Path, name: &str, wasi: &Path, to: &Path) -> Result<Self> {
+        wit::gather(repo, world, wasi, to, |text| text)?;
+        let file = to.join("world.wit");
+        let text = fs::read_to_string(&file)?;
+        let more = format!("world {BOUND} {{ include {name}; import wasi:http/outgoing-handler@{WASI}; }}");
+        fs::write(&file, format!("{text}\n{more}\n"))?;
         let mut resolve = Resolve::default();
-        let (package, _) =
-            resolve.push_dir(folder).with_context(|| format!("the WIT in {} is not valid", folder.display()))?;
-        let world = resolve
-            .select_world(&[package], Some(name))
-            .with_context(|| format!("{} has no world `{name}`", folder.join("world.wit").display()))?;
+        let (package, _) = resolve.push_dir(to).with_context(|| format!("{} is not valid", world.display()))?;
+        let world = resolve.select_world(&[package], Some(BOUND))?;
         Ok(Self { resolve, world })
     }
 
-    /// Whether the world exports the interface of this package of ours.
+    /// Whether the world exports an interface of ours.
     pub(crate) fn exports(&self, name: &str) -> bool {
-        self.resolve.worlds[self.world].exports.keys().any(|key| self.is(key, "portcullis", name))
-    }
-
-    /// Whether the world imports this interface of WASI.
-    pub(crate) fn imports(&self, name: &str) -> bool {
-        self.resolve.worlds[self.world].imports.keys().any(|key| self.is(key, "wasi", name))
-    }
-
-    fn is(&self, key: &WorldKey, namespace: &str, name: &str) -> bool {
-        let WorldKey::Interface(id) = key else { return false };
-        let interface = &self.resolve.interfaces[*id];
-        let package = interface.package.map(|package| &self.resolve.packages[package].name);
-        interface.name.as_deref() == Some(name) && package.is_some_and(|package| package.namespace == namespace)
+        self.resolve.worlds[self.world].exports.keys().any(|key| {
+            let WorldKey::Interface(id) = key else { return false };
+            self.resolve.interfaces[*id].name.as_deref() == Some(name)
+        })
     }
 
     /// Writes the bindings into a folder.

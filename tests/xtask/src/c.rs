@@ -15,9 +15,8 @@ use crate::{python, wit};
 /// The prefix of the generated types, and the name of the generated files.
 const PREFIX: &str = "pcwit";
 
-/// The parts of the SDK that a world needs only if it exports or imports what they are for.
+/// The parts of the SDK that are for what a world may export.
 const EXPORTS: [&str; 3] = ["resources", "prompts", "completions"];
-const HTTP: &str = "outgoing-handler";
 
 /// Makes `target/zig` with the compiler, which brings WASI's C library.
 pub(crate) fn compiler(repo: &Repo) -> Result<()> {
@@ -38,11 +37,10 @@ pub(crate) fn component(repo: &Repo, folder: &str, name: &str, to: &Path) -> Res
     unless_fresh(&work.join("stamp"), &inputs, to, || {
         step(&format!("building {folder}"), || {
             let (bound, generated) = (work.join("wit"), work.join("generated"));
-            wit::gather(repo, &world, &wasi, &bound, |text| text)?;
-            let mut world = World::read(&bound, name)?;
+            let mut world = World::bound(repo, &world, name, &wasi, &bound)?;
             world.generate(&Language::C(PREFIX), &generated)?;
             let mut sources = [".c", "_component_type.o"].map(|end| generated.join(format!("{PREFIX}{end}"))).to_vec();
-            sources.extend(sources_in(&sdk.join("src"), |part| wanted(&world, part))?);
+            sources.extend(sources_in(&sdk.join("src"), |part| !EXPORTS.contains(&part) || world.exports(part))?);
             sources.extend(sources_in(&sdk.join("src/data"), |_| true)?);
             sources.extend(sources_in(&from, |_| true)?);
             let module = work.join("module.wasm");
@@ -88,15 +86,6 @@ fn zig(repo: &Repo) -> Command {
     let cache = repo.target.join("c/cache");
     zig.args(["-m", "ziglang", "cc"]).env("ZIG_GLOBAL_CACHE_DIR", &cache).env("ZIG_LOCAL_CACHE_DIR", &cache);
     zig
-}
-
-/// Whether a world has use of a part of the SDK.
-fn wanted(world: &World, part: &str) -> bool {
-    match part {
-        "http" => world.imports(HTTP),
-        part if EXPORTS.contains(&part) => world.exports(part),
-        _ => true,
-    }
 }
 
 /// The C files in a folder whose names are wanted, in a fixed order.
