@@ -115,8 +115,7 @@ func Update[T any](ctx context.Context, key string, change func(old *T) T) (T, e
 	return changed, abi.Fail(ErrConflict, "%v", ErrConflict)
 }
 
-// Send sends a request to another server that the operator granted, and reads the answer, with any status. Worlds of such
-// plugins import `wasi:http/outgoing-handler`.
+// Send sends a request to another server that the operator granted, and reads the answer, with any status.
 func Send(ctx context.Context, request Request) (*Response, error) {
 	response, err := hostOf(ctx).Send(request)
 	if err != nil {

@@ -285,3 +285,19 @@ func (Calls) Read(ctx context.Context, info CallInfo, uri string) ([]Content, er
 func (Calls) Get(ctx context.Context, info CallInfo, name string, arguments map[string]string) ([]Message, error) {
 	return registered.getPrompt(ctx, info, name, arguments)
 }
+
+// Offers says which interfaces a component of this plugin exports, and refuses tags and types that have no schema. `portcullis
+// build` asks it natively.
+func Offers() string {
+	var offers []string
+	if len(registered.Tools()) > 0 {
+		offers = append(offers, "tools")
+	}
+	if len(registered.resources) > 0 {
+		offers = append(offers, "resources")
+	}
+	if len(registered.prompts) > 0 {
+		offers = append(offers, "prompts")
+	}
+	return strings.Join(offers, " ")
+}

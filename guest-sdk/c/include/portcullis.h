@@ -79,7 +79,7 @@ typedef struct pc_tool {
 extern const pc_tool pc_tools[];
 extern const size_t pc_tools_count;
 
-/* -- resources and prompts, for worlds that export them ---------------------------------------------------------------- */
+/* -- resources and prompts --------------------------------------------------------------------------------------------- */
 
 /* What a resource's function has found. */
 typedef struct pc_found {
@@ -131,15 +131,6 @@ typedef struct pc_prompt {
     const size_t pc_prompts_count = sizeof pc_prompts / sizeof *pc_prompts
 extern const pc_prompt pc_prompts[];
 extern const size_t pc_prompts_count;
-
-/* Suggestions for an argument of a prompt or a variable of a pattern. A world that exports `completions` has the plugin
- * define this function. `of` is the prompt's name or the pattern, `typed` what there is so far. */
-typedef struct pc_suggestions {
-    pc_text *values;
-    size_t count;
-} pc_suggestions;
-void pc_suggest(pc_suggestions *suggestions, pc_text value);
-const pc_error *pc_complete(const pc_call *call, pc_text of, pc_text argument, pc_text typed, pc_suggestions *suggestions);
 
 /* -- while a tool runs ------------------------------------------------------------------------------------------------ */
 
@@ -230,7 +221,7 @@ typedef struct pc_header {
     pc_text name, value;
 } pc_header;
 
-/* A request, for worlds that import `wasi:http/outgoing-handler`. */
+/* A request to another server that the operator granted. */
 typedef struct pc_request {
     const char *method; /* NULL: GET, or POST with a body */
     pc_text url;

@@ -4,6 +4,7 @@
 mod agent;
 mod audit;
 mod authority_lines;
+mod build;
 mod call;
 mod call_arguments;
 mod check;
@@ -18,6 +19,7 @@ mod init;
 mod json;
 mod key;
 mod layout;
+mod new;
 mod options;
 mod plugin;
 mod policy;
@@ -66,6 +68,10 @@ enum Command {
     /// Show, test or confirm what plugins may do.
     #[command(subcommand)]
     Policy(policy::Policy),
+    /// Begin a plugin: a small one that works, with a test.
+    New(new::New),
+    /// Build a plugin from its folder.
+    Build(build::Build),
     /// Check whether a component, in a file or a registry, is a plugin, and show what it requests.
     Check(check::Check),
     /// Read and verify the audit journal.
@@ -154,6 +160,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Plugin(command) => block_on(&global.log_filter(crate::config::quiet_log_filter()), command.run()),
         Command::Check(command) => block_on(&global.log_filter(crate::config::quiet_log_filter()), command.run()),
         Command::Init(command) => command.run(),
+        Command::New(command) => command.run(),
+        Command::Build(command) => command.run(),
         Command::Grant(command) => command.run(),
         Command::Revoke(command) => command.run(),
         Command::Policy(command) => command.run(),

@@ -33,7 +33,7 @@ pub(super) fn default_state() -> Option<PathBuf> {
 }
 
 /// `PORTCULLIS_CACHE`, or `portcullis` in the user's cache folder.
-pub(super) fn default_cache() -> Result<PathBuf, ConfigError> {
+pub fn default_cache() -> Result<PathBuf, ConfigError> {
     folder("PORTCULLIS_CACHE")
         .or_else(|| folder("XDG_CACHE_HOME").map(|cache| cache.join("portcullis")))
         .or_else(|| folder("HOME").map(|home| home.join(".cache/portcullis")))

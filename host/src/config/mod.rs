@@ -15,7 +15,9 @@ mod tables;
 mod telemetry;
 
 pub use editor::ConfigEditor;
-pub use environment::{call_log_filter, certificates, editor, environment_variable, log_filter, quiet_log_filter};
+pub use environment::{
+    call_log_filter, certificates, default_cache, editor, environment_variable, log_filter, quiet_log_filter,
+};
 pub use error::ConfigError;
 pub use explain::most_like;
 pub use grant_confirmation::GrantConfirmation;

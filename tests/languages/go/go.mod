@@ -4,4 +4,4 @@ go 1.25
 
 require portcullis v0.0.0
 
-replace portcullis => ../../../guest-sdk/go
+replace portcullis => ./.portcullis/go

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::command::{cargo, check};
 use crate::repo::Repo;
-use crate::{adapters, c, conformance, go, registry, rmcp, setup};
+use crate::{adapters, conformance, registry, rmcp, sdks, setup};
 
 /// Runs format, lints, set-up and all tests.
 pub(crate) fn run(repo: &Repo) -> Result<()> {
@@ -45,8 +45,8 @@ pub(crate) fn run(repo: &Repo) -> Result<()> {
     adapters::test(repo)?;
 
     heading("tests of the SDKs for C and Go, native");
-    c::test(repo)?;
-    go::test(repo)?;
+    sdks::c(repo)?;
+    sdks::go(repo)?;
 
     heading("tests");
     // The whole workspace at once, so that both share the compiled dependencies: alone, the host would enable fewer

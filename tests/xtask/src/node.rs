@@ -35,11 +35,6 @@ pub(crate) fn install(from: &Path, to: &Path, what: &str, options: &[&str]) -> R
     })
 }
 
-/// Builds `target/plugins/hello-javascript.wasm`.
-pub(crate) fn plugin(repo: &Repo) -> Result<()> {
-    component(repo, "plugins/hello-javascript", "hello", "hello-javascript")
-}
-
 /// Builds `target/plugins/<to>.wasm` from the script and the world of this name in a folder.
 pub(crate) fn component(repo: &Repo, folder: &str, name: &str, to: &str) -> Result<()> {
     let component = repo.plugins().join(format!("{to}.wasm"));

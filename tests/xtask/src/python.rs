@@ -34,11 +34,6 @@ pub(crate) fn install(requirements: &Path, venv: &Path, version: (u32, u32)) -> 
     })
 }
 
-/// Builds `target/plugins/hello-python.wasm`.
-pub(crate) fn plugin(repo: &Repo) -> Result<()> {
-    component(repo, "plugins/hello-python", "hello", "hello-python")
-}
-
 /// Builds `target/plugins/<to>.wasm` from the script and the world of this name in a folder.
 pub(crate) fn component(repo: &Repo, folder: &str, name: &str, to: &str) -> Result<()> {
     let component = repo.plugins().join(format!("{to}.wasm"));

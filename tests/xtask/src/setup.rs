@@ -15,8 +15,8 @@ pub(crate) fn everything(repo: &Repo) -> Result<()> {
     adapters::typescript(repo)?;
     rmcp::client(repo)?;
     registry::debian(repo);
-    python::plugin(repo)?;
-    node::plugin(repo)?;
+    languages::plugin(repo, "hello-python", "python")?;
+    languages::plugin(repo, "hello-javascript", "javascript")?;
     languages::all(repo)
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn for_agents(repo: &Repo, guests: &[&str]) -> Result<()> {
     rust_plugins(repo)?;
     wasm::some_guests(repo, guests)?;
     python::packages(repo)?;
-    python::plugin(repo)?;
+    languages::plugin(repo, "hello-python", "python")?;
     agents::all(repo)
 }
 
@@ -54,9 +54,9 @@ pub(crate) fn for_libraries(repo: &Repo, guests: &[&str]) -> Result<()> {
     rust_plugins(repo)?;
     wasm::some_guests(repo, guests)?;
     python::packages(repo)?;
-    python::plugin(repo)?;
+    languages::plugin(repo, "hello-python", "python")?;
     node::packages(repo)?;
-    node::plugin(repo)?;
+    languages::plugin(repo, "hello-javascript", "javascript")?;
     libraries::all(repo)
 }
 

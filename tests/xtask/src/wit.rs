@@ -11,19 +11,13 @@ use crate::stamp::copy_if_changed;
 
 /// WASI's own WIT: it comes with the crate that gives guests `wasi:http`, so the versions match.
 pub(crate) fn wasi(repo: &Repo) -> Result<PathBuf> {
-    Ok(crate_folder(repo, "wasmtime-wasi-http")?.join("wit").join("deps"))
-}
-
-/// The source of a crate, which may bring more than Rust.
-pub(crate) fn crate_folder(repo: &Repo, name: &str) -> Result<PathBuf> {
     let mut metadata = cargo();
     metadata.args(["metadata", "--format-version", "1", "--locked", "--quiet"]).current_dir(&repo.root);
     let known: serde_json::Value = serde_json::from_str(&output(&mut metadata)?)?;
     let packages = known["packages"].as_array().context("cargo metadata lists packages")?;
-    let found = packages.iter().find(|package| package["name"] == name);
-    let manifest = found.and_then(|package| package["manifest_path"].as_str());
-    let manifest = manifest.with_context(|| format!("the workspace has no crate {name}"))?;
-    Ok(Path::new(manifest).with_file_name(""))
+    let http = packages.iter().find(|package| package["name"] == "wasmtime-wasi-http");
+    let manifest = http.and_then(|package| package["manifest_path"].as_str()).context("the host links wasi:http")?;
+    Ok(Path::new(manifest).with_file_name("wit").join("deps"))
 }
 
 /// Writes a world and all packages that it names into a folder, which contains nothing else.

@@ -7,7 +7,7 @@ import (
 	"portcullis/internal/abi"
 	wit "portcullis/internal/bindings/portcullis_plugin_types"
 
-	witTypes "go.bytecodealliance.org/pkg/wit/types"
+	witTypes "portcullis/internal/wit/types"
 )
 
 // Maybe is a text that may be missing, which an empty one is.

@@ -15,7 +15,7 @@ import (
 	"portcullis/internal/bindings/portcullis_plugin_steering"
 	wit "portcullis/internal/bindings/portcullis_plugin_types"
 
-	witTypes "go.bytecodealliance.org/pkg/wit/types"
+	witTypes "portcullis/internal/wit/types"
 )
 
 func init() { abi.TheHost = host{} }

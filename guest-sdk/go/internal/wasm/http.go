@@ -11,7 +11,7 @@ import (
 	http "portcullis/internal/bindings/wasi_http_types"
 	"portcullis/internal/bindings/wasi_io_streams"
 
-	witTypes "go.bytecodealliance.org/pkg/wit/types"
+	witTypes "portcullis/internal/wit/types"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	wit "portcullis/internal/bindings/portcullis_plugin_types"
 	"portcullis/internal/wasm"
 
-	witTypes "go.bytecodealliance.org/pkg/wit/types"
+	witTypes "portcullis/internal/wit/types"
 )
 
 // ListPrompts lists the plugin's prompts.

@@ -11,7 +11,7 @@ import (
 	wit "portcullis/internal/bindings/portcullis_plugin_types"
 	"portcullis/internal/wasm"
 
-	witTypes "go.bytecodealliance.org/pkg/wit/types"
+	witTypes "portcullis/internal/wit/types"
 )
 
 // ListResources lists the plugin's resources.

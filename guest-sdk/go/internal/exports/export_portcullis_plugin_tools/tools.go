@@ -8,7 +8,7 @@ import (
 	wit "portcullis/internal/bindings/portcullis_plugin_types"
 	"portcullis/internal/wasm"
 
-	witTypes "go.bytecodealliance.org/pkg/wit/types"
+	witTypes "portcullis/internal/wit/types"
 )
 
 // ListTools lists the plugin's tools.

@@ -1,0 +1,8 @@
+// For a plugin whose manifest requests no `http`: nothing is sent.
+
+import { Denied } from "./errors.js";
+import { target } from "./http.js";
+
+export const denied = (request) => {
+  throw new Denied("http", target(request));
+};

@@ -1,0 +1,20 @@
+"""`python -m portcullis_guest MODULE`: what a plugin offers, as JSON. `portcullis build` asks, before it makes a component."""
+
+import importlib
+import json
+import sys
+
+from .plugin import PLUGIN
+
+
+def main() -> None:
+    importlib.import_module(sys.argv[1])
+    exports = {
+        "tools": PLUGIN.tools,
+        "resources": PLUGIN.resources | PLUGIN.templates,
+        "prompts": PLUGIN.prompts,
+    }
+    print(json.dumps([name for name, offers in exports.items() if offers]))
+
+
+main()

@@ -1,0 +1,72 @@
+"""Tools on the agent's side. The manifest requests them, `agent-tools = ["notes.add"]`, and the operator grants them."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import encoding
+from .content import Content, ToolResult
+from .errors import AgentError, InvalidArguments
+from .host import host
+
+
+@dataclass
+class AgentResult:
+    """The answer of a tool that reported no failure. Untrusted, like everything from outside.
+
+    `origin` is who answered: `client`, `model`, `user`, or `component` or `upstream` with a colon and its name. A private answer
+    must not be passed on: calls that would reach another recipient are denied from now on.
+    """
+
+    content: list[Content] = field(default_factory=list)
+    structured: str | None = None
+    origin: str = "client"
+    private: bool = False
+    edited: str | None = None
+
+    @property
+    def text(self) -> str:
+        return ToolResult(self.content).text
+
+    def value(self, kind: Any = Any) -> Any:
+        """The structured content, or else the text, as JSON where it is JSON."""
+        try:
+            if self.structured is not None:
+                return encoding.read(kind, encoding.loads(self.structured), "the result")
+            if kind is str:
+                return self.text
+            try:
+                return encoding.read(kind, encoding.loads(self.text), "the result")
+            except ValueError:
+                return encoding.read(kind, self.text, "the result")
+        except (ValueError, InvalidArguments) as error:
+            raise AgentError("unexpected-result", f"the agent tool's answer is not what was expected: {error}") from error
+
+
+def call(
+    name: str,
+    arguments: Any = None,
+    kind: Any = Any,
+    *,
+    timeout: float | None = None,
+    purpose: str | None = None,
+    chunks: bool = False,
+) -> Any:
+    """Calls a tool and waits for its result: the structured content, or else the text. With a type such as a dataclass, read as
+    that. `chunks` forwards what the tool emits. `timeout` is in seconds."""
+    return call_raw(name, arguments, timeout=timeout, purpose=purpose, chunks=chunks).value(kind)
+
+
+def call_raw(
+    name: str, arguments: Any = None, *, timeout: float | None = None, purpose: str | None = None, chunks: bool = False
+) -> AgentResult:
+    """As `call`, with the whole result."""
+    try:
+        text = encoding.dumps({} if arguments is None else arguments)
+    except (TypeError, ValueError) as error:
+        raise AgentError("invalid-arguments", f"invalid arguments: {error}") from error
+    return host().call_agent_tool(name, text, timeout, purpose, chunks)
+
+
+def names() -> list[str]:
+    """The tools that `call` can reach now: those that are granted and there."""
+    return host().list_agent_tools()

@@ -1,0 +1,130 @@
+"""The component's exports: componentize-py finds these classes by name. Imported in WebAssembly only, by the entry that
+`portcullis build` writes."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from componentize_py_types import Err
+from wit_world.imports import log
+from wit_world.imports import portcullis_plugin_types as wit
+
+from . import content, host, schema
+from .errors import InvalidArguments, NotFound, ToolError
+from .plugin import PLUGIN, Context, Prompt, Resource, Tool
+from .wit import _ROLES, WitHost, to_content, to_embedded, to_error
+
+host.use(WitHost())
+
+
+def _context(ctx: wit.CallContext) -> Context:
+    return Context(ctx.id, ctx.principal, ctx.correlation_id, ctx.idempotency_key, ctx.deadline_ms, ctx.traceparent)
+
+
+def _run(function: Callable[..., Any], *arguments: Any, failed: Callable[[Any], Any] = lambda error: error) -> Any:
+    try:
+        return function(*arguments)
+    except NotFound:
+        raise
+    except Exception as error:
+        if not isinstance(error, ToolError):
+            # The model gets the text; where it happened is for whoever mends it.
+            log.write(log.Level.DEBUG, "".join(traceback.format_exception(error)))
+        raise Err(failed(to_error(error))) from None
+
+
+class Tools:
+    def list_tools(self) -> list[wit.Tool]:
+        return [_tool(tool) for tool in PLUGIN.tools.values()]
+
+    def call_tool(self, ctx: wit.CallContext, name: str, arguments: str) -> wit.ToolResult:
+        def run() -> wit.ToolResult:
+            if name not in PLUGIN.tools:
+                raise InvalidArguments(f"there is no tool named {name}")
+            result = PLUGIN.tools[name].run(_context(ctx), arguments)
+            return wit.ToolResult([to_content(one) for one in result.content], result.structured, result.is_error)
+
+        return _run(run)
+
+
+def _tool(tool: Tool) -> wit.Tool:
+    return wit.Tool(
+        tool.name,
+        tool.title,
+        tool.description,
+        tool.input_schema,
+        tool.output_schema,
+        wit.ToolAnnotations(**tool.annotations),
+        wit.Execution[tool.execution.upper().replace("-", "_")],
+        [],
+    )
+
+
+class Resources:
+    def list_resources(self) -> list[Any]:
+        from wit_world.exports import resources
+
+        def info(one: Resource) -> Any:
+            return resources.ResourceInfo(one.uri, one.name, one.title, one.description, one.mime_type, None, None, [])
+
+        return [info(one) for one in PLUGIN.resources.values()]
+
+    def list_templates(self) -> list[Any]:
+        from wit_world.exports import resources
+
+        def info(one: Resource) -> Any:
+            return resources.ResourceTemplate(one.uri, one.name, one.title, one.description, one.mime_type, None, [])
+
+        return [info(one) for one in PLUGIN.templates.values()]
+
+    def read_resource(self, ctx: wit.CallContext, uri: str) -> list[wit.EmbeddedResource]:
+        from wit_world.exports import resources
+
+        def run() -> list[wit.EmbeddedResource]:
+            try:
+                read: list[content.EmbeddedResource] = PLUGIN.find_resource(uri).read(_context(ctx), uri)
+            except NotFound:
+                raise Err(resources.ReadError_NotFound()) from None
+            return [to_embedded(one) for one in read]
+
+        try:
+            return run()
+        except Err:
+            raise
+        except Exception as error:
+            return _run(_raise, error, failed=resources.ReadError_Failed)
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+class Prompts:
+    def list_prompts(self) -> list[Any]:
+        from wit_world.exports import prompts
+
+        def argument(one: schema.Field) -> Any:
+            required = not (one.is_optional or one.has_default)
+            _, said = schema.split(one.hint)
+            title = next((word.text for word in said if isinstance(word, schema.Title)), None)
+            description = next((word for word in said if isinstance(word, str)), one.description)
+            return prompts.PromptArgument(one.name, title, description, required)
+
+        def info(one: Prompt) -> Any:
+            return prompts.Prompt(one.name, one.title, one.description, [argument(each) for each in one.parameters], [])
+
+        return [info(one) for one in PLUGIN.prompts.values()]
+
+    def get_prompt(self, ctx: wit.CallContext, name: str, arguments: list[tuple[str, str]]) -> Any:
+        from wit_world.exports import prompts
+
+        def run() -> Any:
+            if name not in PLUGIN.prompts:
+                raise InvalidArguments(f"there is no prompt named {name}")
+            said = PLUGIN.prompts[name].get(_context(ctx), dict(arguments))
+            messages = [prompts.PromptMessage(_ROLES[one.role], to_content(piece)) for one in said for piece in one.content]
+            return prompts.PromptResult(None, messages)
+
+        return _run(run)

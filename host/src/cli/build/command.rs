@@ -1,0 +1,41 @@
+//! Runs other programs, and says what is going on.
+
+use anyhow::{Context, bail};
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::Instant;
+
+/// Announces a step, runs it, and says how long it took.
+pub(super) fn step<T>(what: &str, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    eprint!("  {what} ... ");
+    let start = Instant::now();
+    let done = work();
+    match &done {
+        Ok(_) => eprintln!("{:.1} s", start.elapsed().as_secs_f32()),
+        Err(_) => eprintln!("failed"),
+    }
+    done
+}
+
+/// Runs a program whose output is of interest only if it fails. Returns what it wrote to stdout.
+pub(super) fn quiet(command: &mut Command, missing: &str) -> anyhow::Result<String> {
+    let out = start(command, missing)?;
+    if !out.status.success() {
+        let said = [out.stdout, out.stderr].concat();
+        bail!("{} failed:\n{}", name(command), String::from_utf8_lossy(&said).trim_end());
+    }
+    String::from_utf8(out.stdout).with_context(|| format!("{} wrote something that is not text", name(command)))
+}
+
+/// Starts a program and waits for its end. `missing` says what to do if it is not installed.
+fn start(command: &mut Command, missing: &str) -> anyhow::Result<Output> {
+    command.output().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => anyhow::anyhow!("{} is not installed. {missing}", name(command)),
+        _ => anyhow::anyhow!("cannot start {}: {error}", name(command)),
+    })
+}
+
+/// The name of a program, for messages.
+pub(super) fn name(command: &Command) -> String {
+    Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

@@ -1,0 +1,139 @@
+//! JavaScript and TypeScript: esbuild makes one module of the SDK and the author's, componentize-qjs a component of QuickJS and it.
+
+use super::command::{quiet, step};
+use super::project::Project;
+use super::{toolchain, wit};
+use anyhow::{Context, ensure};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The engine runs no jobs of promises in the synchronous ABI, so that `async` functions become generators over the SDK's own.
+const NOT_SUPPORTED: [&str; 3] = ["async-await", "async-generator", "for-await"];
+
+pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
+    let tools = toolchain::node()?;
+    let (work, sdk) = (project.work(), project.work().join("javascript/src"));
+    let main = project.folder.join(&project.main);
+    let ask = format!(
+        "import {main:?};\nimport {{ offers }} from {:?};\nconsole.log(JSON.stringify(offers()));\n",
+        sdk.join("describe.js")
+    );
+    let asking = bundle(&tools, &work, "describe", &ask, &["--platform=node"])?;
+    let said = quiet(Command::new("node").arg(&asking).current_dir(&project.folder), toolchain::NODE)
+        .with_context(|| format!("cannot load {}", main.display()))?;
+    let exports: Vec<String> = serde_json::from_str(&said).context("the plugin must not print while it is loaded")?;
+    ensure!(!exports.is_empty(), "{} offers nothing: call tool(), resource() or prompt()", main.display());
+    let http = project.wants_http;
+    let mut options = vec!["--external:portcullis:*".to_owned(), "--external:wasi:*".to_owned()];
+    options.extend(NOT_SUPPORTED.map(|feature| format!("--supported:{feature}=false")));
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let bundled = bundle(&tools, &work, "plugin", &entry(&main, &sdk, &exports, http), &options)?;
+    let (bound, built) = (work.join("wit"), work.join("built.wasm"));
+    wit::write(&bound, &exports, http, |text| if http { strange(&text) } else { text })?;
+    if http {
+        let text = fs::read_to_string(&bundled)?;
+        fs::write(&bundled, strange_imports(&text))?;
+    }
+    step("building the component", || {
+        let mut build = Command::new("node");
+        build.arg(tools.join("componentize-qjs/bin/componentize-qjs")).arg("--wit").arg(&bound);
+        build.args(["--world", wit::WORLD, "--js"]).arg(&bundled);
+        // --sync: the interfaces are sync-typed, and the host runs without the component model's async part.
+        quiet(build.args(["--sync", "--opt-size", "--output"]).arg(&built), toolchain::NODE)
+    })?;
+    let mut bytes = fs::read(&built).context("componentize-qjs wrote no component")?;
+    if http {
+        familiar(&mut bytes);
+    }
+    fs::remove_file(built)?;
+    Ok(bytes)
+}
+
+/// Makes `portcullis-guest` known to editors and tests, as npm would for `file:.portcullis/javascript`.
+pub(super) fn link(folder: &Path, sdk: &Path) -> anyhow::Result<()> {
+    let link = folder.join("node_modules/portcullis-guest");
+    if link.exists() {
+        return Ok(());
+    }
+    let sdk = sdk.canonicalize()?;
+    let made = fs::create_dir_all(folder.join("node_modules")).and_then(|()| {
+        // What was left by a folder that has moved.
+        let _ = fs::remove_file(&link);
+        symlink(sdk, &link)
+    });
+    made.with_context(|| format!("cannot make {}", link.display()))
+}
+
+/// What the component begins with.
+fn entry(main: &Path, sdk: &Path, exports: &[String], http: bool) -> String {
+    let import = |what: &str, file: &str| format!("import {{ {what} }} from {:?};\n", sdk.join(file));
+    let mut text = format!("import {:?};\n", sdk.join("shim.js"));
+    text += &(import("use", "host.js") + &import("witHost", "wit.js"));
+    text += &match http {
+        true => import("send", "wit-http.js"),
+        false => import("denied as send", "no-http.js"),
+    };
+    text += &format!("import {main:?};\nuse(witHost(send));\n");
+    text + &format!("export {{ {} }} from {:?};\n", exports.join(", "), sdk.join("exports.js"))
+}
+
+/// One module of everything that the entry imports.
+fn bundle(tools: &Path, work: &Path, name: &str, entry: &str, options: &[&str]) -> anyhow::Result<PathBuf> {
+    let (from, to) = (work.join(format!("{name}-entry.mjs")), work.join(format!("{name}.mjs")));
+    fs::write(&from, entry).with_context(|| format!("cannot write {}", from.display()))?;
+    let mut esbuild = Command::new("node");
+    esbuild.arg(tools.join("esbuild/bin/esbuild")).arg(&from).args(["--bundle", "--format=esm", "--target=esnext"]);
+    esbuild.args(["--log-level=warning", "--charset=utf8"]).args(options).arg(format!("--outfile={}", to.display()));
+    // From everywhere the same SDK, so that there is one list of what was offered.
+    let sdk = work.join("javascript/src");
+    esbuild.arg(format!("--alias:portcullis-guest={}", sdk.join("index.js").display()));
+    quiet(&mut esbuild, toolchain::NODE)?;
+    Ok(to)
+}
+
+/// A namespace as long as `wasi:`, and a version that the embedded runtime does not use.
+const STRANGE: &str = "wasx:";
+const OLDER: &str = "0.2.8";
+const HTTP: [&str; 2] = ["wasi:http/types@0.2.12", "wasi:http/outgoing-handler@0.2.12"];
+
+/// componentize-qjs runs the component once while it builds it. It provides WASI's own streams and replaces interfaces that it does
+/// not know, such as `wasi:http`, by traps; the two then disagree about the type of a stream, and the build fails. With a namespace
+/// that it does not know, every interface is a trap, and the types agree. The version differs from that of the runtime's own
+/// imports, since a component imports each name once.
+fn strange(text: &str) -> String {
+    text.replace("wasi:", STRANGE).replace("0.2.12", OLDER)
+}
+
+/// The same for the module's imports, and nothing else in it.
+fn strange_imports(module: &str) -> String {
+    HTTP.into_iter().fold(module.to_owned(), |text, name| {
+        text.replace(&format!("from \"{name}\""), &format!("from \"{}\"", strange(name)))
+    })
+}
+
+/// Restores the original names.
+fn familiar(bytes: &mut [u8]) {
+    let (strange, wasi) = (STRANGE.as_bytes(), b"wasi:");
+    for at in 0..bytes.len().saturating_sub(strange.len()) {
+        if bytes[at..].starts_with(strange) {
+            bytes[at..at + wasi.len()].copy_from_slice(wasi);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_made_strange_and_familiar_again() {
+        let module = "import http from \"wasi:http/types@0.2.12\";\nconst version = \"0.2.12 of wasi:\";";
+        let changed = strange_imports(module);
+        assert_eq!(changed, module.replace("wasi:http/types@0.2.12", "wasx:http/types@0.2.8"));
+        let mut bytes = strange("a wasi:io/streams@0.2.12").into_bytes();
+        familiar(&mut bytes);
+        assert_eq!(bytes, b"a wasi:io/streams@0.2.8");
+    }
+}

@@ -1,0 +1,76 @@
+//! `portcullis build`: from a plugin's folder to one `.wasm` file, in each language with the tools that it needs.
+
+mod c;
+mod command;
+mod embedded;
+mod go;
+mod javascript;
+mod module;
+mod project;
+mod python;
+mod rust;
+mod toolchain;
+mod wit;
+
+pub(super) use embedded::template;
+pub(super) use project::Language;
+
+use super::text::shell_quote;
+use anyhow::Context;
+use bytesize::ByteSize;
+use plugins::package;
+use project::Project;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub(super) struct Build {
+    /// The plugin's folder: it has a Cargo.toml, a pyproject.toml, a package.json or a manifest.json.
+    #[arg(default_value = ".")]
+    folder: PathBuf,
+    /// The file to write [default: the plugin's name and .wasm, in its folder].
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl Build {
+    pub(super) fn run(self) -> anyhow::Result<ExitCode> {
+        let project = Project::open(&self.folder)?;
+        prepare(&project.folder, project.language)?;
+        let bytes = match project.language {
+            Language::Rust => rust::build(&project)?,
+            Language::C => project.stamp(&c::build(&project)?)?,
+            Language::Go => project.stamp(&go::build(&project)?)?,
+            Language::Python => project.stamp(&python::build(&project)?)?,
+            Language::Javascript | Language::Typescript => project.stamp(&javascript::build(&project)?)?,
+        };
+        // What is not a plugin is not written.
+        let inspection = package::inspect(&bytes).context("what was built is not a plugin")?;
+        let name = inspection.manifest.as_ref().map_or(&project.name, |manifest| &manifest.name);
+        let output = self.output.unwrap_or_else(|| self.folder.join(format!("{name}.wasm")));
+        write(&output, &bytes)?;
+        let shown = shell_quote(&output.display().to_string());
+        println!("Built {shown}, {}. Next:", ByteSize::b(bytes.len() as u64).display().iec());
+        println!("  portcullis check {shown}      # what it offers and requests");
+        println!("  portcullis call {name} TOOL NAME=VALUE   # with a portcullis.toml that has [plugins.{name}]");
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Puts the SDK of the language into the project, as this program has it; it is not part of the author's sources.
+pub(super) fn prepare(folder: &Path, language: Language) -> anyhow::Result<()> {
+    let work = folder.join(project::WORK);
+    embedded::unpack(language.sdk(), &work.join(language.sdk()))?;
+    if language.sdk() == "javascript" {
+        javascript::link(folder, &work.join("javascript"))?;
+    }
+    Ok(())
+}
+
+/// A server that reads the file meanwhile sees the old bytes or the new ones.
+fn write(to: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let partial = to.with_extension("partial");
+    let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, to));
+    written.with_context(|| format!("cannot write {}", to.display()))
+}

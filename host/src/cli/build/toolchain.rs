@@ -1,0 +1,89 @@
+//! The tools of a language, installed once in the user's cache: exact versions with their digests, in a folder of their own that
+//! nobody else can write to. After the first time, no network is needed.
+
+use super::command::{quiet, step};
+use super::embedded;
+use crate::config::default_cache;
+use anyhow::Context;
+use platform::files::create_private_folder;
+use plugins::package::Digest;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const PYTHON: &str = "Python 3.11 or newer builds plugins in Python. On Debian: `apt-get install python3 python3-venv`";
+const C: &str =
+    "Python 3.11 or newer runs the compiler of plugins in C. On Debian: `apt-get install python3 python3-venv`";
+pub(super) const NODE: &str = "Node 20 or newer, with npm, builds plugins in JavaScript: https://nodejs.org";
+
+/// The interpreter that has componentize-py.
+pub(super) fn python() -> anyhow::Result<PathBuf> {
+    environment("python", PYTHON)
+}
+
+/// The interpreter that has the compiler for C. What it has compiled of its C library is kept beside it.
+pub(super) fn c() -> anyhow::Result<PathBuf> {
+    environment("c", C)
+}
+
+/// A folder with a virtual environment, and its interpreter.
+fn environment(language: &str, need: &str) -> anyhow::Result<PathBuf> {
+    let tools = tools(language, |folder| {
+        let venv = folder.join("venv");
+        quiet(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&venv), need)
+            .with_context(|| need.to_owned())?;
+        let python = venv.join("bin/python");
+        let version =
+            "import sys; sys.exit('this is Python ' + sys.version.split()[0]) if sys.version_info < (3, 11) else None";
+        quiet(Command::new(&python).args(["-c", version]), need).with_context(|| need.to_owned())?;
+        // Each wheel must have a digest that is listed; nothing is built, and nothing else is looked for.
+        let mut pip = Command::new(&python);
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes"]);
+        pip.args(["--only-binary", ":all:", "--requirement"]).arg(folder.join("requirements.txt"));
+        quiet(&mut pip, need)
+            .context("pip could not install the tools; the first time it needs a package index within reach")?;
+        Ok(())
+    })?;
+    Ok(tools.join("venv/bin/python"))
+}
+
+/// A folder with Node's packages.
+pub(super) fn node() -> anyhow::Result<PathBuf> {
+    let tools = tools("javascript", |folder| {
+        let mut npm = Command::new("npm");
+        // The lock file has versions and digests but no addresses, so any registry works. No script of a package runs.
+        npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(folder);
+        quiet(&mut npm, NODE).context(
+            "npm could not install componentize-qjs and esbuild; the first time it needs a registry within reach",
+        )?;
+        Ok(())
+    })?;
+    Ok(tools.join("node_modules"))
+}
+
+/// Installs what this program lists for a language, unless that was done before. Two builds at once do it once.
+fn tools(language: &str, install: impl FnOnce(&Path) -> anyhow::Result<()>) -> anyhow::Result<PathBuf> {
+    let files: Vec<_> = embedded::below(&format!("toolchains/{language}")).collect();
+    let bytes: Vec<u8> = files.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
+    let digest = Digest::sha256(&bytes).to_string();
+    let name = format!("{language}-{}", digest.trim_start_matches("sha256:").split_at(16).0);
+    let all = default_cache()?.join("toolchains");
+    create_private_folder(&all).with_context(|| format!("cannot make {}", all.display()))?;
+    let lock = File::create(all.join(format!("{name}.lock"))).and_then(|file| file.lock().map(|()| file));
+    let _lock = lock.with_context(|| format!("cannot lock {}", all.display()))?;
+    let to = all.join(name);
+    let done = to.join("installed");
+    if done.is_file() {
+        return Ok(to);
+    }
+    create_private_folder(&to).with_context(|| format!("cannot make {}", to.display()))?;
+    step(&format!("installing the tools for {language} in {}", to.display()), || {
+        for (name, bytes) in files {
+            fs::write(to.join(name), bytes).with_context(|| format!("cannot write {}", to.display()))?;
+        }
+        install(&to)
+    })?;
+    // Written last, so that what was interrupted is done again.
+    fs::write(&done, "").with_context(|| format!("cannot write {}", done.display()))?;
+    Ok(to)
+}
