@@ -1,20 +1,6 @@
 /* The export `prompts`. */
 #include "wit.h"
 
-static void says(pc_said *said, bool by_assistant, pc_text text) {
-    pc_message message = {by_assistant, pc_words(text)};
-    said->messages = pc_one_more(said->messages, said->count, sizeof message);
-    said->messages[said->count++] = message;
-}
-
-void pc_user_says(pc_said *said, pc_text text) {
-    says(said, false, text);
-}
-
-void pc_assistant_says(pc_said *said, pc_text text) {
-    says(said, true, text);
-}
-
 static size_t count(const pc_field *fields) {
     size_t found = 0;
     while (fields != NULL && fields[found].name != NULL) found++;

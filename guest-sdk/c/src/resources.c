@@ -3,19 +3,6 @@
 
 #include <string.h>
 
-static void found(pc_found *found, pc_content content) {
-    found->content = pc_one_more(found->content, found->count, sizeof content);
-    found->content[found->count++] = content;
-}
-
-void pc_found_text(pc_found *all, pc_text uri, pc_text text) {
-    found(all, pc_resource_text(uri, NULL, text));
-}
-
-void pc_found_bytes(pc_found *all, pc_text uri, pc_text bytes) {
-    found(all, pc_resource_bytes(uri, NULL, bytes));
-}
-
 static bool is_pattern(const pc_resource *resource) {
     return strchr(resource->uri, '{') != NULL;
 }

@@ -63,6 +63,6 @@ fn test(language: Language) -> &'static str {
         Language::Python => "pytest",
         Language::Javascript | Language::Typescript => "node --test",
         Language::Go => "go test",
-        Language::C => "cc -std=c17 -I .portcullis/c/include test.c .portcullis/c/src/data/*.c -lm && ./a.out",
+        Language::C => "cc -I .portcullis/c/include test.c .portcullis/c/src/data/*.c -lm -o test && ./test",
     }
 }

@@ -31,6 +31,23 @@ pub(super) fn unpack(folder: &str, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Removes what another version of this program has left in a folder: compilers would take it for a part.
+pub(super) fn remove_others(folder: &str, to: &Path) -> anyhow::Result<()> {
+    let ours: Vec<_> = below(folder).map(|(name, _)| to.join(name)).collect();
+    let mut folders = vec![to.to_owned()];
+    while let Some(at) = folders.pop() {
+        for entry in fs::read_dir(&at).with_context(|| format!("cannot read {}", at.display()))? {
+            let (path, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
+            if kind.is_dir() {
+                folders.push(path);
+            } else if !ours.contains(&path) {
+                fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,5 +72,15 @@ mod tests {
             assert!(below(folder).any(|(name, _)| name == file), "{folder}/{file}");
         }
         assert!(FILES.iter().all(|(name, _)| !name.contains("__pycache__")));
+    }
+
+    #[test]
+    fn what_another_version_has_left_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        unpack("c", folder.path()).unwrap();
+        let [kept, left] = ["src/tools.c", "src/data/left.c"].map(|name| folder.path().join(name));
+        fs::write(&left, "").unwrap();
+        remove_others("c", folder.path()).unwrap();
+        assert!(kept.is_file() && !left.exists());
     }
 }

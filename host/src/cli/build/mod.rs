@@ -62,6 +62,9 @@ impl Build {
 pub(super) fn prepare(folder: &Path, language: Language) -> anyhow::Result<()> {
     let work = folder.join(project::WORK);
     embedded::unpack(language.sdk(), &work.join(language.sdk()))?;
+    if [Language::C, Language::Go].contains(&language) {
+        embedded::remove_others(language.sdk(), &work.join(language.sdk()))?;
+    }
     if language.sdk() == "javascript" {
         javascript::link(folder, &work.join("javascript"))?;
     }
