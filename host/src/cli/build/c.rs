@@ -38,7 +38,8 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     let mut zig = Command::new(&python);
     let cache = python.parent().unwrap_or(&work).with_file_name("cache");
     zig.args(["-m", "ziglang", "cc"]).env("ZIG_GLOBAL_CACHE_DIR", &cache).env("ZIG_LOCAL_CACHE_DIR", &cache);
-    zig.args(["-target", "wasm32-wasi", "-mexec-model=reactor", "-std=c17", "-Os", "-Wall", "-Wextra"]);
+    // Fuel counts instructions, so that speed pays.
+    zig.args(["-target", "wasm32-wasi", "-mexec-model=reactor", "-std=c17", "-O2", "-Wall", "-Wextra"]);
     // In tables, what is not named is not there.
     zig.arg("-Wno-missing-field-initializers");
     // The arena and static tables are never freed: what the bindings would free, they leave to the end of the call.
