@@ -1,6 +1,7 @@
 //! `hello` behaves the same in three languages, and the same grants apply to HTTP requests from each language.
 
 mod behaviour;
+mod templates;
 mod transcript;
 
 use serde_json::json;

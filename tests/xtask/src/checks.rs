@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::command::{cargo, check};
 use crate::repo::Repo;
-use crate::{adapters, conformance, registry, rmcp, sdks, setup};
+use crate::{adapters, conformance, languages, registry, rmcp, sdks, setup};
 
 /// Runs format, lints, set-up and all tests.
 pub(crate) fn run(repo: &Repo) -> Result<()> {
@@ -44,7 +44,8 @@ pub(crate) fn run(repo: &Repo) -> Result<()> {
     heading("tests of the client adapters");
     adapters::test(repo)?;
 
-    heading("tests of the SDKs for C and Go, native");
+    heading("tests of the SDKs for Python, JavaScript, C and Go");
+    languages::test(repo)?;
     sdks::c(repo)?;
     sdks::go(repo)?;
 

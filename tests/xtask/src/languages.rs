@@ -1,10 +1,11 @@
 //! Plugins that `portcullis build` makes: that of the behaviour suite in each language, and those of `plugins/` that are not in Rust.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
-use crate::command::{quiet, step};
+use crate::command::{check, quiet, step};
 use crate::repo::Repo;
 use crate::stamp::unless_fresh;
 use crate::{built, wasm};
@@ -22,6 +23,17 @@ pub(crate) fn all(repo: &Repo) -> Result<()> {
 /// Builds `target/plugins/<name>.wasm` from a folder of `plugins/`.
 pub(crate) fn plugin(repo: &Repo, name: &str, language: &str) -> Result<()> {
     component(repo, &format!("plugins/{name}"), language, &repo.plugins().join(format!("{name}.wasm")))
+}
+
+/// Runs the SDKs' own tests, against their fake hosts.
+pub(crate) fn test(repo: &Repo) -> Result<()> {
+    let mut pytest = Command::new(repo.python());
+    // -B writes no bytecode beside the sources.
+    pytest.args(["-B", "-m", "pytest", "-q"]).current_dir(repo.root.join("guest-sdk/python"));
+    check(&mut pytest).context("the SDK for Python has failing tests")?;
+    let mut node = Command::new("node");
+    node.args(["--test", "--test-reporter=dot"]).current_dir(repo.root.join("guest-sdk/javascript"));
+    check(&mut node).context("the SDK for JavaScript has failing tests")
 }
 
 /// Builds a folder as an author does, with the SDK that the host has.
@@ -42,10 +54,10 @@ fn component(repo: &Repo, folder: &str, language: &str, to: &Path) -> Result<()>
     })
 }
 
-/// A folder and all folders below it, if it is there.
+/// A folder and all folders of sources below it, if it is there.
 fn folders(of: &Path) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
-    if of.is_dir() {
+    if of.is_dir() && !["__pycache__", "node_modules", "tests"].iter().any(|name| of.ends_with(name)) {
         all.push(of.to_owned());
         for entry in std::fs::read_dir(of)? {
             all.extend(folders(&entry?.path())?);

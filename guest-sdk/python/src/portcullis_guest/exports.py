@@ -9,9 +9,9 @@ from typing import Any
 
 from componentize_py_types import Err
 from wit_world.imports import log
-from wit_world.imports import portcullis_plugin_types as wit
 
 from . import content, host, schema
+from . import wit_types as wit
 from .errors import InvalidArguments, NotFound, ToolError
 from .plugin import PLUGIN, Context, Prompt, Resource, Tool
 from .wit import _ROLES, WitHost, to_content, to_embedded, to_error

@@ -66,11 +66,9 @@ def of(hint: Any, *, output: bool = False, where: str = "the type") -> dict[str,
     """The schema of a type. What an output always has is required, also if it may be None."""
     hint, said = split(hint)
     inner, may_be_none = optional(hint)
-    schema = _of(inner, output, where) if inner is not hint or not may_be_none else {}
-    if inner is not hint:
-        # Annotations inside `X | None` count, too.
-        said = split(inner)[1] + said
-    for one in said:
+    schema = _of(inner, output, where)
+    # What is said inside `X | None` counts, too.
+    for one in split(inner)[1] + said:
         _annotate(schema, one, where)
     if not may_be_none:
         return schema

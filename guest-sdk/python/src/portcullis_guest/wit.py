@@ -6,9 +6,9 @@ from typing import Any
 
 from componentize_py_types import Err
 from wit_world.imports import agent_tools, checkpoint, client, log, output, progress, state, steering
-from wit_world.imports import portcullis_plugin_types as wit
 
 from . import errors
+from . import wit_types as wit
 from .agent_tools import AgentResult
 from .client import Message, SampleAnswer, SampleRequest
 from .content import Audio, Content, EmbeddedResource, Image, ResourceLink, Text, ToolResult

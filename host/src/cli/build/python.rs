@@ -35,6 +35,8 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
         build.args(["-c", "import componentize_py; componentize_py.script()", "--quiet", "--wit-path"]).arg(&bound);
         build.args(["--world", wit::WORLD, "componentize", "--python-path"]).arg(&sources);
         build.arg("--python-path").arg(&sdk).args([ENTRY, "--output"]).arg(&built);
+        // Of an error in the author's code, Python's own traceback says enough.
+        build.env("RUST_BACKTRACE", "0");
         quiet(&mut build, "")
     })?;
     let bytes = fs::read(&built).context("componentize-py wrote no component")?;

@@ -1,0 +1,190 @@
+//! A plugin in each language from nothing: begun, tested, built, checked and called, as a person does. What a build needs is there
+//! already, and no network is used.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use suite::{Home, paths, portcullis};
+
+/// Makes the plugin `hello-<language>`, and returns its folder.
+fn begin(home: &Home, language: &str) -> std::path::PathBuf {
+    let name = format!("hello-{language}");
+    let made = portcullis(home, &["new", &name, "--lang", language]);
+    assert!(made.good().contains("portcullis build"), "{made:?}");
+    let again = portcullis(home, &["new", &name, "--lang", language]);
+    assert!(again.refused().contains("--folder"), "nothing is overwritten: {again:?}");
+    home.path().join(name)
+}
+
+/// Runs `portcullis` in the plugin's folder.
+fn run(home: &Home, folder: &Path, arguments: &[&str], adjust: impl FnOnce(&mut Command)) -> String {
+    let mut command = Command::new(paths::binary());
+    command.args(arguments).current_dir(folder).env("PORTCULLIS_CACHE", paths::cache());
+    command.env("PORTCULLIS_STATE", home.path().join("state"));
+    adjust(&mut command);
+    suite::cli::run(command).good().to_owned()
+}
+
+fn build_check_and_call(home: &Home, folder: &Path, adjust: impl Fn(&mut Command)) {
+    let name = folder.file_name().unwrap().to_str().unwrap();
+    let file = format!("{name}.wasm");
+    assert!(run(home, folder, &["build"], adjust).contains(&file));
+    let shown = run(home, folder, &["check", &file], |_| {});
+    for said in [&format!("{name} 0.1.0\nGreets people."), "Greets somebody by name.", "\"Whom to greet.\""] {
+        assert!(shown.contains(said), "{shown}");
+    }
+    let called = run(home, folder, &["call", name, "greet", "name=Ada"], |_| {});
+    assert_eq!(called.trim(), "Hello, Ada!");
+}
+
+#[test]
+fn rust() {
+    let home = Home::new();
+    let folder = begin(&home, "rust");
+    // Its dependencies in the versions that our plugins have, which are there.
+    fs::copy(paths::root().join("plugins/Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    build_check_and_call(&home, &folder, |command| {
+        command.env("CARGO_TARGET_DIR", paths::root().join("target/wasm")).env("CARGO_NET_OFFLINE", "true");
+    });
+}
+
+#[test]
+fn python() {
+    let home = Home::new();
+    let folder = begin(&home, "python");
+    let mut pytest = Command::new(paths::python());
+    pytest.args(["-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"]).current_dir(&folder);
+    assert!(suite::cli::run(pytest).good().contains("1 passed"));
+    build_check_and_call(&home, &folder, |command| {
+        command.env("PIP_NO_INDEX", "1");
+    });
+}
+
+#[test]
+fn javascript() {
+    let home = Home::new();
+    let folder = begin(&home, "javascript");
+    let mut node = Command::new("node");
+    node.args(["--test", "--test-reporter=tap"]).current_dir(&folder);
+    assert!(suite::cli::run(node).good().contains("# pass 1\n"));
+    build_check_and_call(&home, &folder, |command| {
+        command.env("npm_config_offline", "true");
+    });
+}
+
+/// Its test runs on Node 22.18 and newer; here, the compiler checks both files.
+#[test]
+fn typescript() {
+    let home = Home::new();
+    let folder = begin(&home, "typescript");
+    let compile = || {
+        let mut compiler = Command::new(paths::node_modules().join(".bin/tsc"));
+        let types = paths::node_modules().join("@types");
+        compiler.args(["--project", ".", "--types", "node", "--typeRoots"]).arg(types).current_dir(&folder);
+        suite::cli::run(compiler)
+    };
+    compile().good();
+    let wrong =
+        fs::read_to_string(folder.join("plugin.ts")).unwrap().replace("Hello, ${name}!", "Hello, ${name.first}!");
+    fs::write(folder.join("wrong.ts"), wrong).unwrap();
+    let ran = compile();
+    assert!(ran.stdout.contains("Property 'first' does not exist on type 'string'"), "arguments have types: {ran:?}");
+    fs::remove_file(folder.join("wrong.ts")).unwrap();
+    build_check_and_call(&home, &folder, |command| {
+        command.env("npm_config_offline", "true");
+    });
+}
+
+#[test]
+fn c() {
+    let home = Home::new();
+    let folder = begin(&home, "c");
+    let sources = fs::read_dir(folder.join(".portcullis/c/src/data")).unwrap();
+    let mut compiler = Command::new("cc");
+    compiler.args(["-Wall", "-Wextra", "-Wno-missing-field-initializers", "-Werror", "-I", ".portcullis/c/include"]);
+    compiler.arg("test.c").args(sources.map(|file| file.unwrap().path())).args(["-lm", "-o", "test"]);
+    suite::cli::run({
+        compiler.current_dir(&folder);
+        compiler
+    })
+    .good();
+    assert_eq!(suite::cli::run(Command::new(folder.join("test"))).good(), "the test passed\n");
+    build_check_and_call(&home, &folder, |command| {
+        command.env("PIP_NO_INDEX", "1");
+    });
+}
+
+#[test]
+fn go() {
+    let home = Home::new();
+    let folder = begin(&home, "go");
+    let offline = |command: &mut Command| {
+        command.env("GOPROXY", "off").env("GOTOOLCHAIN", "local");
+    };
+    let mut test = Command::new("go");
+    offline(test.arg("test").current_dir(&folder));
+    assert!(suite::cli::run(test).good().contains("ok  \thello-go\t"));
+    build_check_and_call(&home, &folder, offline);
+}
+
+#[test]
+fn mistakes_in_c_and_go_are_said_before_there_is_a_component() {
+    let home = Home::new();
+    for (language, file, text, said) in [
+        ("c", "plugin.c", "#include <portcullis.h>\n", "offers nothing: write PC_TOOLS(...)"),
+        (
+            "c",
+            "plugin.c",
+            "#include <portcullis.h>\nPC_TOOLS({.nam = \"a\"});\n",
+            "field designator 'nam' does not refer",
+        ),
+        ("c", "manifest.json", "{\"name\": \"hello-c\"}", "manifest.json is not a manifest"),
+        ("go", "plugin.go", "package main\n\nfunc main() {}\n", "offers nothing: call portcullis.Tool"),
+        ("go", "plugin.go", "package main\n\nfunc main() { x }\n", "undefined: x"),
+        (
+            "go",
+            "plugin.go",
+            "package main\n\nimport (\n\t\"context\"\n\t\"portcullis\"\n)\n\nfunc main() {}\n\nfunc init() {\n\tportcullis.Tool(\"a\", \"A.\", \
+             func(context.Context, struct{ C chan int }) (string, error) { return \"\", nil })\n}\n",
+            "chan int has no schema",
+        ),
+    ] {
+        let folder = begin(&home, language);
+        fs::write(folder.join(file), text).unwrap();
+        let ran = portcullis(&home, &["build", &format!("hello-{language}")]);
+        assert!(ran.refused().contains(said), "{ran:?}");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
+
+#[test]
+fn mistakes_are_said_with_what_to_do() {
+    let home = Home::new();
+    let none = portcullis(&home, &["build"]);
+    assert!(none.refused().contains("portcullis new NAME"), "{none:?}");
+    let name = portcullis(&home, &["new", "A_b", "--lang", "rust"]);
+    assert!(name.refused().contains("write up to 64 of a-z"), "{name:?}");
+    let folder = begin(&home, "javascript");
+    let file = folder.join("package.json");
+    let text = fs::read_to_string(&file).unwrap();
+    for (from, to, said) in [
+        ("\"requests\": {}", "\"requests\": {\"network\": true}", "unknown field `network`"),
+        ("\"requests\": {}", "\"request\": {}", "known are main, requests"),
+        ("\"plugin.js\"", "\"other.js\"", "other.js, which is not there"),
+        ("\"version\": \"0.1.0\",", "", "has no version"),
+    ] {
+        fs::write(&file, text.replacen(from, to, 1)).unwrap();
+        let ran = portcullis(&home, &["build", "hello-javascript"]);
+        assert!(ran.refused().contains(said), "{ran:?}");
+    }
+    fs::write(&file, &text).unwrap();
+    for (module, said) in [
+        ("import { t } from \"portcullis-guest\"; t.string();", "offers nothing"),
+        ("import { tool } from \"portcullis-guest\"; tool({ name: \"a\" });", "`a` needs a description"),
+        ("import \"left-pad\";", "Could not resolve \"left-pad\""),
+    ] {
+        fs::write(folder.join("plugin.js"), module).unwrap();
+        let ran = portcullis(&home, &["build", "hello-javascript"]);
+        assert!(ran.refused().contains(said), "{ran:?}");
+    }
+}
