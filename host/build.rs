@@ -5,13 +5,16 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// Folders and files of the repository, and what they are called in the program.
-const EMBEDDED: [(&str, &str); 9] = [
+const EMBEDDED: [(&str, &str); 12] = [
     ("wit/v0.1", "wit"),
     ("guest-sdk/wasi", "wasi"),
     ("guest-sdk/templates", "templates"),
     ("guest-sdk/toolchains", "toolchains"),
     ("guest-sdk/python/src", "python"),
     ("guest-sdk/javascript/src", "javascript/src"),
+    ("guest-sdk/c/include", "c/include"),
+    ("guest-sdk/c/src", "c/src"),
+    ("guest-sdk/go", "go"),
     ("guest-sdk/rust/src", "rust/guest/src"),
     ("guest-sdk/rust/macros", "rust/guest/macros"),
     ("wit/v0.1", "rust/guest/wit"),

@@ -62,5 +62,7 @@ fn test(language: Language) -> &'static str {
         Language::Rust => "cargo test",
         Language::Python => "pytest",
         Language::Javascript | Language::Typescript => "node --test",
+        Language::Go => "go test",
+        Language::C => "cc -I .portcullis/c/include test.c .portcullis/c/src/data/*.c -lm -o test && ./test",
     }
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::command::{cargo, check};
 use crate::repo::Repo;
-use crate::{adapters, code, conformance, languages, registry, rmcp, setup};
+use crate::{adapters, code, conformance, languages, registry, rmcp, sdks, setup};
 
 /// Runs format, lints, set-up and all tests.
 pub(crate) fn run(repo: &Repo) -> Result<()> {
@@ -45,8 +45,10 @@ pub(crate) fn run(repo: &Repo) -> Result<()> {
     adapters::test(repo)?;
     code::test(repo)?;
 
-    heading("tests of the SDKs for Python and JavaScript");
+    heading("tests of the SDKs for Python, JavaScript, C and Go");
     languages::test(repo)?;
+    sdks::c(repo)?;
+    sdks::go(repo)?;
 
     heading("tests");
     // The whole workspace at once, so that both share the compiled dependencies: alone, the host would enable fewer

@@ -1,6 +1,6 @@
 //! Plugins that `portcullis build` makes: that of the behaviour suite in each language, and those of `plugins/` that are not in Rust.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -13,7 +13,7 @@ use crate::{built, wasm};
 /// Builds the plugin of the behaviour suite in each language: `target/languages/<language>.wasm`.
 pub(crate) fn all(repo: &Repo) -> Result<()> {
     wasm::polyglot(repo)?;
-    for language in ["javascript", "python"] {
+    for language in ["javascript", "python", "c", "go"] {
         let to = repo.languages().join(format!("{language}.wasm"));
         component(repo, &format!("tests/languages/{language}"), language, &to)?;
     }
@@ -39,13 +39,11 @@ pub(crate) fn test(repo: &Repo) -> Result<()> {
 /// Builds a folder as an author does, with the SDK that the host has.
 fn component(repo: &Repo, folder: &str, language: &str, to: &Path) -> Result<()> {
     let from = repo.root.join(folder);
-    let sdk = match language {
-        "python" => "guest-sdk/python/src/portcullis_guest",
-        _ => "guest-sdk/javascript/src",
-    };
-    let of_host = ["host/src/cli/build", "guest-sdk/wasi", sdk].map(|path| repo.root.join(path));
-    let tools = repo.root.join("guest-sdk/toolchains").join(language);
-    let inputs = [vec![from.clone(), repo.wit(), tools], of_host.to_vec()].concat();
+    let mut inputs = vec![from.clone(), repo.wit()];
+    inputs.extend(["host/src/cli/build", "guest-sdk/wasi"].map(|path| repo.root.join(path)));
+    for folder in [repo.root.join("guest-sdk").join(language), repo.root.join("guest-sdk/toolchains").join(language)] {
+        inputs.extend(folders(&folder)?);
+    }
     let stamp = repo.target.join("built").join(folder.replace('/', "-"));
     unless_fresh(&stamp, &inputs, to, || {
         built::host(repo)?;
@@ -54,4 +52,17 @@ fn component(repo: &Repo, folder: &str, language: &str, to: &Path) -> Result<()>
             quiet(repo.portcullis().arg("build").arg(&from).arg("--output").arg(to))
         })
     })
+}
+
+/// A folder and all folders of sources below it, if it is there.
+fn folders(of: &Path) -> Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    if of.is_dir() && !["__pycache__", "node_modules", "tests"].iter().any(|name| of.ends_with(name)) {
+        all.push(of.to_owned());
+        for entry in std::fs::read_dir(of)? {
+            all.extend(folders(&entry?.path())?);
+        }
+    }
+    all.sort();
+    Ok(all)
 }

@@ -23,6 +23,7 @@ mod recipe;
 mod registry;
 mod repo;
 mod rmcp;
+mod sdks;
 mod server;
 mod setup;
 mod stamp;

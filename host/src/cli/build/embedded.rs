@@ -31,13 +31,30 @@ pub(super) fn unpack(folder: &str, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Removes what another version of this program has left in a folder: compilers would take it for a part.
+pub(super) fn remove_others(folder: &str, to: &Path) -> anyhow::Result<()> {
+    let ours: Vec<_> = below(folder).map(|(name, _)| to.join(name)).collect();
+    let mut folders = vec![to.to_owned()];
+    while let Some(at) = folders.pop() {
+        for entry in fs::read_dir(&at).with_context(|| format!("cannot read {}", at.display()))? {
+            let (path, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
+            if kind.is_dir() {
+                folders.push(path);
+            } else if !ours.contains(&path) {
+                fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_language_has_an_sdk_and_a_template() {
-        for language in ["rust", "python", "javascript", "typescript"] {
+        for language in ["rust", "python", "javascript", "typescript", "c", "go"] {
             assert!(template(language).count() >= 4, "{language}");
         }
         for (folder, file) in [
@@ -47,10 +64,23 @@ mod tests {
             ("rust", "guest/wit/tools.wit"),
             ("python", "portcullis_guest/__init__.py"),
             ("javascript", "src/index.js"),
+            ("c", "src/data/uri.c"),
+            ("go", "internal/wit/runtime/runtime.go"),
             ("toolchains/python", "requirements.txt"),
+            ("toolchains/c", "requirements.txt"),
         ] {
             assert!(below(folder).any(|(name, _)| name == file), "{folder}/{file}");
         }
         assert!(FILES.iter().all(|(name, _)| !name.contains("__pycache__")));
+    }
+
+    #[test]
+    fn what_another_version_has_left_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        unpack("c", folder.path()).unwrap();
+        let [kept, left] = ["src/tools.c", "src/data/left.c"].map(|name| folder.path().join(name));
+        fs::write(&left, "").unwrap();
+        remove_others("c", folder.path()).unwrap();
+        assert!(kept.is_file() && !left.exists());
     }
 }

@@ -1,8 +1,11 @@
 //! `portcullis build`: from a plugin's folder to one `.wasm` file, in each language with the tools that it needs.
 
+mod c;
 mod command;
 mod embedded;
+mod go;
 mod javascript;
+mod module;
 mod project;
 mod python;
 mod rust;
@@ -23,7 +26,7 @@ use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub(super) struct Build {
-    /// The plugin's folder: it has a Cargo.toml, a pyproject.toml or a package.json.
+    /// The plugin's folder: it has a Cargo.toml, a pyproject.toml, a package.json or a manifest.json.
     #[arg(default_value = ".")]
     folder: PathBuf,
     /// The file to write [default: the plugin's name and .wasm, in its folder].
@@ -37,6 +40,8 @@ impl Build {
         prepare(&project.folder, project.language)?;
         let bytes = match project.language {
             Language::Rust => rust::build(&project)?,
+            Language::C => project.stamp(&c::build(&project)?)?,
+            Language::Go => project.stamp(&go::build(&project)?)?,
             Language::Python => project.stamp(&python::build(&project)?)?,
             Language::Javascript | Language::Typescript => project.stamp(&javascript::build(&project)?)?,
         };
@@ -57,6 +62,9 @@ impl Build {
 pub(super) fn prepare(folder: &Path, language: Language) -> anyhow::Result<()> {
     let work = folder.join(project::WORK);
     embedded::unpack(language.sdk(), &work.join(language.sdk()))?;
+    if [Language::C, Language::Go].contains(&language) {
+        embedded::remove_others(language.sdk(), &work.join(language.sdk()))?;
+    }
     if language.sdk() == "javascript" {
         javascript::link(folder, &work.join("javascript"))?;
     }

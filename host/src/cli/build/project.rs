@@ -16,6 +16,8 @@ pub(in crate::cli) enum Language {
     Python,
     Javascript,
     Typescript,
+    C,
+    Go,
 }
 
 impl Language {
@@ -25,6 +27,8 @@ impl Language {
             Self::Rust => "rust",
             Self::Python => "python",
             Self::Javascript | Self::Typescript => "javascript",
+            Self::C => "c",
+            Self::Go => "go",
         }
     }
 
@@ -63,8 +67,11 @@ impl Project {
         if folder.join("package.json").is_file() {
             return Self::javascript(folder);
         }
+        if folder.join("manifest.json").is_file() {
+            return Self::with_manifest(folder);
+        }
         bail!(
-            "{} is not a plugin's folder: it has no Cargo.toml, pyproject.toml or package.json. To begin one: portcullis new NAME",
+            "{} is not a plugin's folder: it has no Cargo.toml, pyproject.toml, package.json or manifest.json. To begin one: portcullis new NAME",
             folder.display()
         );
     }
@@ -98,6 +105,17 @@ impl Project {
         let main = project.folder.join(&project.main);
         ensure!(main.is_file(), "{}: \"main\" names {}, which is not there", path.display(), main.display());
         Ok(project)
+    }
+
+    /// C, or Go if there is a go.mod: neither has a file of its own for a name and a version.
+    fn with_manifest(folder: PathBuf) -> anyhow::Result<Self> {
+        let path = folder.join("manifest.json");
+        let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let read = Manifest::parse(&bytes).map_err(anyhow::Error::msg);
+        let manifest = read.with_context(|| format!("{} is not a manifest", path.display()))?;
+        let language = if folder.join("go.mod").is_file() { Language::Go } else { Language::C };
+        let name = manifest.name.to_string();
+        Ok(Self { folder, language, name, main: String::new(), wants_http: false, manifest: Some(manifest) })
     }
 
     /// `said` has name, version and description, `ours` the requests.

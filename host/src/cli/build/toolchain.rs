@@ -12,24 +12,36 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const PYTHON: &str = "Python 3.11 or newer builds plugins in Python. On Debian: `apt-get install python3 python3-venv`";
+const C: &str =
+    "Python 3.11 or newer runs the compiler of plugins in C. On Debian: `apt-get install python3 python3-venv`";
 pub(super) const NODE: &str = "Node 20 or newer, with npm, builds plugins in JavaScript: https://nodejs.org";
 
-/// A folder with a virtual environment, and its interpreter.
+/// The interpreter that has componentize-py.
 pub(super) fn python() -> anyhow::Result<PathBuf> {
-    let tools = tools("python", |folder| {
+    environment("python", PYTHON)
+}
+
+/// The interpreter that has the compiler for C. What it has compiled of its C library is kept beside it.
+pub(super) fn c() -> anyhow::Result<PathBuf> {
+    environment("c", C)
+}
+
+/// A folder with a virtual environment, and its interpreter.
+fn environment(language: &str, need: &str) -> anyhow::Result<PathBuf> {
+    let tools = tools(language, |folder| {
         let venv = folder.join("venv");
-        quiet(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&venv), PYTHON)
-            .with_context(|| PYTHON.to_owned())?;
+        quiet(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&venv), need)
+            .with_context(|| need.to_owned())?;
         let python = venv.join("bin/python");
         let version =
             "import sys; sys.exit('this is Python ' + sys.version.split()[0]) if sys.version_info < (3, 11) else None";
-        quiet(Command::new(&python).args(["-c", version]), PYTHON).with_context(|| PYTHON.to_owned())?;
+        quiet(Command::new(&python).args(["-c", version]), need).with_context(|| need.to_owned())?;
         // Each wheel must have a digest that is listed; nothing is built, and nothing else is looked for.
         let mut pip = Command::new(&python);
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes"]);
         pip.args(["--only-binary", ":all:", "--requirement"]).arg(folder.join("requirements.txt"));
-        quiet(&mut pip, PYTHON)
-            .context("pip could not install componentize-py; the first time it needs a package index within reach")?;
+        quiet(&mut pip, need)
+            .context("pip could not install the tools; the first time it needs a package index within reach")?;
         Ok(())
     })?;
     Ok(tools.join("venv/bin/python"))

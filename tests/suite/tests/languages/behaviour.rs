@@ -9,7 +9,7 @@ use suite::paths;
 use suite::web::{Reply, Seen, Web};
 
 /// Languages, by the names of their components in `target/languages`. The first one is the reference.
-const LANGUAGES: [&str; 3] = ["rust", "javascript", "python"];
+const LANGUAGES: [&str; 5] = ["rust", "javascript", "python", "c", "go"];
 
 #[test]
 fn polyglot_behaves_the_same_in_every_language() {

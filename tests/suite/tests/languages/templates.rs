@@ -159,6 +159,68 @@ fn typescript() {
 }
 
 #[test]
+fn c() {
+    let home = Home::new();
+    let folder = begin(&home, "c");
+    let sources = fs::read_dir(folder.join(".portcullis/c/src/data")).unwrap();
+    let mut compiler = Command::new("cc");
+    compiler.args(["-Wall", "-Wextra", "-Wno-missing-field-initializers", "-Werror", "-I", ".portcullis/c/include"]);
+    compiler.arg("test.c").args(sources.map(|file| file.unwrap().path())).args(["-lm", "-o", "test"]);
+    suite::cli::run({
+        compiler.current_dir(&folder);
+        compiler
+    })
+    .good();
+    assert_eq!(suite::cli::run(Command::new(folder.join("test"))).good(), "the test passed\n");
+    build_check_and_call(&home, &folder, |command| {
+        command.env("PIP_NO_INDEX", "1");
+    });
+}
+
+#[test]
+fn go() {
+    let home = Home::new();
+    let folder = begin(&home, "go");
+    let offline = |command: &mut Command| {
+        command.env("GOPROXY", "off").env("GOTOOLCHAIN", "local");
+    };
+    let mut test = Command::new("go");
+    offline(test.arg("test").current_dir(&folder));
+    assert!(suite::cli::run(test).good().contains("ok  \thello-go\t"));
+    build_check_and_call(&home, &folder, offline);
+}
+
+#[test]
+fn mistakes_in_c_and_go_are_said_before_there_is_a_component() {
+    let home = Home::new();
+    for (language, file, text, said) in [
+        ("c", "plugin.c", "#include <portcullis.h>\n", "offers nothing: write PC_TOOLS(...)"),
+        (
+            "c",
+            "plugin.c",
+            "#include <portcullis.h>\nPC_TOOLS({.nam = \"a\"});\n",
+            "field designator 'nam' does not refer",
+        ),
+        ("c", "manifest.json", "{\"name\": \"hello-c\"}", "manifest.json is not a manifest"),
+        ("go", "plugin.go", "package main\n\nfunc main() {}\n", "offers nothing: call portcullis.Tool"),
+        ("go", "plugin.go", "package main\n\nfunc main() { x }\n", "undefined: x"),
+        (
+            "go",
+            "plugin.go",
+            "package main\n\nimport (\n\t\"context\"\n\t\"portcullis\"\n)\n\nfunc main() {}\n\nfunc init() {\n\tportcullis.Tool(\"a\", \"A.\", \
+             func(context.Context, struct{ C chan int }) (string, error) { return \"\", nil })\n}\n",
+            "chan int has no schema",
+        ),
+    ] {
+        let folder = begin(&home, language);
+        fs::write(folder.join(file), text).unwrap();
+        let ran = portcullis(&home, &["build", &format!("hello-{language}")]);
+        assert!(ran.refused().contains(said), "{ran:?}");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
+
+#[test]
 fn mistakes_are_said_with_what_to_do() {
     let home = Home::new();
     let none = portcullis(&home, &["build"]);

@@ -38,9 +38,16 @@ impl<C: HostWallClock> HostWallClock for CoarseClock<C> {
     }
 }
 
-/// The monotonic clock of a call: it begins at zero, and goes on when another process goes on with the call. Clones share it.
-#[derive(Clone, Default)]
+/// The monotonic clock of a call: it goes on when another process goes on with the call. Clones share it.
+#[derive(Clone)]
 pub struct CallClock(Arc<(MonotonicClock, AtomicU64)>);
+
+/// It begins with one step of its resolution: Go's runtime takes zero for a clock that does not work, and aborts.
+impl Default for CallClock {
+    fn default() -> Self {
+        Self(Arc::new((MonotonicClock::default(), AtomicU64::new(RESOLUTION_NANOS))))
+    }
+}
 
 impl CallClock {
     /// An earlier run was told this time, so long ago.
@@ -93,6 +100,7 @@ mod tests {
     fn the_clock_of_a_call_goes_on_and_never_back() {
         const HOUR: u64 = 3_600_000_000_000;
         let clock = CallClock::default();
+        assert!(CoarseClock(clock.clone()).now() > 0);
         assert!(clock.now() < HOUR);
         clock.goes_on(HOUR, Duration::from_hours(1));
         assert!((2 * HOUR..3 * HOUR).contains(&clock.now()));

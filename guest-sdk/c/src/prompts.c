@@ -1,0 +1,68 @@
+/* The export `prompts`. */
+#include "wit.h"
+
+static size_t count(const pc_field *fields) {
+    size_t found = 0;
+    while (fields != NULL && fields[found].name != NULL) found++;
+    return found;
+}
+
+void exports_portcullis_plugin_prompts_list_prompts(exports_portcullis_plugin_prompts_list_prompt_t *list) {
+    list->len = pc_prompts_count;
+    list->ptr = pc_alloc_items(pc_prompts_count, sizeof *list->ptr);
+    for (size_t i = 0; i < pc_prompts_count; i++) {
+        const pc_prompt *prompt = &pc_prompts[i];
+        size_t arguments = count(prompt->arguments);
+        list->ptr[i] = (exports_portcullis_plugin_prompts_prompt_t){
+            .name = wit_text(pc_of(prompt->name)),
+            .title = wit_maybe(pc_of(prompt->title)),
+            .description = wit_maybe(pc_of(prompt->about)),
+            .arguments = {pc_alloc_items(arguments, sizeof *list->ptr[i].arguments.ptr), arguments},
+        };
+        for (size_t at = 0; at < arguments; at++) {
+            const pc_field *field = &prompt->arguments[at];
+            list->ptr[i].arguments.ptr[at] = (exports_portcullis_plugin_prompts_prompt_argument_t){
+                .name = wit_text(pc_of(field->name)),
+                .title = wit_maybe(pc_of(field->title)),
+                .description = wit_maybe(pc_of(field->about)),
+                .required = !field->optional && !field->otherwise.is,
+            };
+        }
+    }
+}
+
+static const pc_error *got(const pc_call *call, pc_text name, const pcwit_list_tuple2_string_string_t *given, pc_said *said) {
+    for (size_t i = 0; i < pc_prompts_count; i++) {
+        const pc_prompt *prompt = &pc_prompts[i];
+        if (!pc_is(name, prompt->name)) continue;
+        void *arguments = pc_alloc(prompt->arguments_size);
+        pc_json object = pc_json_object();
+        for (size_t at = 0; at < given->len; at++) {
+            pc_text name = text_of(given->ptr[at].f0);
+            pc_set(&object, pc_format("%.*s", PC_ARG(name)).at, pc_json_of_text(text_of(given->ptr[at].f1)));
+        }
+        if (prompt->arguments != NULL) PC_TRY(pc_record_from(prompt->arguments, arguments, &object));
+        return prompt->get(call, arguments, said);
+    }
+    return pc_unsupported(pc_format("this plugin has no prompt named `%.*s`", PC_ARG(name)).at);
+}
+
+bool exports_portcullis_plugin_prompts_get_prompt(exports_portcullis_plugin_prompts_call_context_t *context, pcwit_string_t *name,
+                                                  pcwit_list_tuple2_string_string_t *arguments, exports_portcullis_plugin_prompts_prompt_result_t *result,
+                                                  exports_portcullis_plugin_prompts_tool_error_t *error) {
+    pc_call call = call_of(context);
+    pc_said said = {0};
+    const pc_error *wrong = got(&call, text_of(*name), arguments, &said);
+    if (wrong != NULL) {
+        *error = wit_error_of(wrong);
+        return false;
+    }
+    *result = (exports_portcullis_plugin_prompts_prompt_result_t){0};
+    result->messages.len = said.count;
+    result->messages.ptr = pc_alloc_items(said.count, sizeof *result->messages.ptr);
+    for (size_t i = 0; i < said.count; i++) {
+        result->messages.ptr[i].role = said.messages[i].by_assistant ? PORTCULLIS_PLUGIN_TYPES_ROLE_ASSISTANT : PORTCULLIS_PLUGIN_TYPES_ROLE_USER;
+        result->messages.ptr[i].content = wit_content_of(&said.messages[i].content);
+    }
+    return true;
+}

@@ -1,0 +1,96 @@
+//! C: the compiler of `ziglang` makes one module of the SDK, the bindings and the author's files.
+
+use super::command::step;
+use super::module::{self, World};
+use super::project::Project;
+use super::toolchain;
+use anyhow::{Context, bail, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The prefix of the generated types, and the name of the generated files.
+const PREFIX: &str = "pcwit";
+
+/// What a plugin may offer, and the macro with which it does.
+const OFFERS: [(&str, &str); 3] = [("tools", "PC_TOOLS("), ("resources", "PC_RESOURCES("), ("prompts", "PC_PROMPTS(")];
+
+pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
+    let python = toolchain::c()?;
+    let (work, sdk) = (project.work(), project.work().join("c"));
+    let authors = sources(&project.folder, |name| name != "test")?;
+    let exports = offers(&authors)?;
+    ensure!(
+        !exports.is_empty(),
+        "{} offers nothing: write PC_TOOLS(...), PC_RESOURCES(...) or PC_PROMPTS(...)",
+        project.folder.display()
+    );
+    let mut world = World::write(&work.join("wit"), &exports)?;
+    let generated = work.join("bindings");
+    let options = wit_bindgen_c::Opts { rename_world: Some(PREFIX.to_owned()), ..Default::default() };
+    world.bind(options.build(), &generated, ToOwned::to_owned)?;
+    let mut files = [".c", "_component_type.o"].map(|end| generated.join(format!("{PREFIX}{end}"))).to_vec();
+    let is_offer = |name: &str| OFFERS.iter().any(|(offer, _)| *offer == name);
+    files.extend(sources(&sdk.join("src"), |name| !is_offer(name) || exports.iter().any(|export| export == name))?);
+    files.extend(sources(&sdk.join("src/data"), |_| true)?);
+    files.extend(authors);
+    let module = work.join("module.wasm");
+    let mut zig = Command::new(&python);
+    let cache = python.parent().unwrap_or(&work).with_file_name("cache");
+    zig.args(["-m", "ziglang", "cc"]).env("ZIG_GLOBAL_CACHE_DIR", &cache).env("ZIG_LOCAL_CACHE_DIR", &cache);
+    // Fuel counts instructions, so that speed pays.
+    zig.args(["-target", "wasm32-wasi", "-mexec-model=reactor", "-std=c17", "-O2", "-Wall", "-Wextra"]);
+    // In tables, what is not named is not there.
+    zig.arg("-Wno-missing-field-initializers");
+    // The arena and static tables are never freed: what the bindings would free, they leave to the end of the call.
+    zig.arg("-Dfree=pc_leave").arg("-I").arg(&generated).arg("-I").arg(sdk.join("include")).args(&files);
+    zig.args(["-Wl,--strip-all", "-Wl,-z,stack-size=131072", "-o"]).arg(&module);
+    step("building the component", || {
+        // What the compiler says is for the author to see.
+        let status = zig.status().context("cannot start the compiler")?;
+        if !status.success() {
+            bail!("the compiler could not build {}", project.folder.display());
+        }
+        module::component(&fs::read(&module).context("the compiler wrote no module")?)
+    })
+}
+
+/// What the files offer: each macro defines what the exports of the component need.
+fn offers(files: &[PathBuf]) -> anyhow::Result<Vec<String>> {
+    let read = |path: &PathBuf| fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
+    let texts = files.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
+    let offered = |word: &str| texts.iter().any(|text| text.lines().any(|line| line.trim_start().starts_with(word)));
+    Ok(OFFERS.iter().filter(|(_, word)| offered(word)).map(|(name, _)| (*name).to_owned()).collect())
+}
+
+/// The C files directly in a folder whose names are wanted, in a fixed order.
+fn sources(folder: &Path, wanted: impl Fn(&str) -> bool) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        let path = entry?.path();
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        if path.extension().is_some_and(|end| end == "c") && wanted(&stem) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plugin_offers_what_it_has_macros_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        write("a.c", "#include <portcullis.h>\n  PC_TOOLS({.name = \"a\"});\n");
+        write("b.c", "/* no PC_RESOURCES(...) here */\nPC_PROMPTS(\n");
+        write("test.c", "PC_RESOURCES(\n");
+        write("c.h", "PC_RESOURCES(\n");
+        let files = sources(folder.path(), |name| name != "test").unwrap();
+        assert_eq!(files.len(), 2);
+        assert_eq!(offers(&files).unwrap(), ["tools", "prompts"]);
+    }
+}

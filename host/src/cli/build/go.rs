@@ -1,0 +1,126 @@
+//! Go: the Go of the machine makes one module of the SDK, the bindings and the author's package.
+
+use super::command::{quiet, step};
+use super::module::{self, World};
+use super::project::Project;
+use anyhow::{Context, bail, ensure};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The packages of the generated bindings, and those of the SDK that implement what they export.
+const BINDINGS: &str = "portcullis/internal/bindings";
+const EXPORTS: &str = "portcullis/internal/exports";
+/// What generated code needs at run time: under the name that it has there, and in the SDK.
+const RUNTIME: [&str; 2] = ["go.bytecodealliance.org/pkg/wit/", "portcullis/internal/wit/"];
+
+const GO: &str = "Go 1.25 or newer builds plugins in Go: https://go.dev. On Debian: `apt-get install golang-go`";
+const OLDEST: u32 = 25;
+
+/// Says natively what was registered. It is compiled into the author's package for that, and is the last of its files.
+const DESCRIBE: &str = "package main
+
+import (
+	\"fmt\"
+	\"os\"
+	\"portcullis\"
+)
+
+func init() {
+	fmt.Println(portcullis.Offers())
+	os.Exit(0)
+}
+";
+
+pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
+    check_version()?;
+    let (work, bindings) = (project.work(), project.work().join("bindings"));
+    fs::create_dir_all(&bindings)?;
+    let workspace = work.join("go.work");
+    // A folder that has just been made is the module of the bindings until there are some.
+    module_file(&bindings)?;
+    let uses = [project.folder.clone(), work.join("go"), bindings.clone()].map(|path| format!("use {path:?}\n"));
+    fs::write(&workspace, format!("go 1.{OLDEST}\n\n{}", uses.concat()))?;
+    let exports = offers(project, &workspace)?;
+    ensure!(
+        !exports.is_empty(),
+        "{} offers nothing: call portcullis.Tool, Resource or Prompt in an init function",
+        project.folder.display()
+    );
+    let mut world = World::write(&work.join("wit"), &exports)?;
+    let options = wit_bindgen_go::Opts {
+        // Nobody reads it.
+        format: wit_bindgen_go::Format::False,
+        pkg_name: Some(BINDINGS.to_owned()),
+        export_pkg_name: Some(EXPORTS.to_owned()),
+        ..Default::default()
+    };
+    world.bind(options.build(), &bindings, |text| text.replace(RUNTIME[0], RUNTIME[1]))?;
+    module_file(&bindings)?;
+    let module = work.join("module.wasm");
+    let mut go = go(project, &workspace);
+    go.args(["build", "-buildmode=c-shared", "-trimpath"]).env("GOOS", "wasip1").env("GOARCH", "wasm");
+    // The bindings use a function of Go's runtime that is not public; what only a debugger reads is left out.
+    go.args(["-ldflags=-checklinkname=0 -s -w", "-o"]).arg(&module).arg(".");
+    step("building the component", || {
+        // What the compiler says is for the author to see.
+        let status = go.stderr(Stdio::inherit()).status().with_context(|| GO.to_owned())?;
+        if !status.success() {
+            bail!("Go could not build {}", project.folder.display());
+        }
+        let mut module = fs::read(&module).context("Go wrote no module")?;
+        world.mark(&mut module)?;
+        module::component(&module)
+    })
+}
+
+/// Asks the plugin, natively, what it offers. What it says of a wrong tag or type comes out here, too.
+fn offers(project: &Project, workspace: &Path) -> anyhow::Result<Vec<String>> {
+    let describe = project.work().join("describe.go");
+    fs::write(&describe, DESCRIBE)?;
+    let overlay = project.work().join("overlay.json");
+    let there = project.folder.join("zzz_portcullis_describe.go");
+    fs::write(&overlay, serde_json::json!({ "Replace": { there.display().to_string(): describe } }).to_string())?;
+    let mut ask = go(project, workspace);
+    ask.arg("run").arg("-overlay").arg(&overlay).arg(".");
+    let said = quiet(&mut ask, GO).with_context(|| format!("cannot load {}", project.folder.display()))?;
+    Ok(said.lines().last().unwrap_or_default().split_whitespace().map(ToOwned::to_owned).collect())
+}
+
+/// Go as it is installed. Modules that the plugin requires come from the author's own settings.
+fn go(project: &Project, workspace: &Path) -> Command {
+    let mut go = Command::new("go");
+    go.env("GOTOOLCHAIN", "local").env("CGO_ENABLED", "0").env("GOWORK", workspace).current_dir(&project.folder);
+    go
+}
+
+fn module_file(bindings: &Path) -> anyhow::Result<()> {
+    let text = format!("module {BINDINGS}\n\ngo 1.{OLDEST}\n");
+    fs::write(bindings.join("go.mod"), text).with_context(|| format!("cannot write into {}", bindings.display()))
+}
+
+fn check_version() -> anyhow::Result<()> {
+    let mut ask = Command::new("go");
+    let version = quiet(ask.args(["env", "GOVERSION"]).env("GOTOOLCHAIN", "local"), GO)?;
+    ensure!(minor(&version).is_some_and(|minor| minor >= OLDEST), "{GO}; this is {}", version.trim());
+    Ok(())
+}
+
+/// The second number of `go1.26.8`.
+fn minor(version: &str) -> Option<u32> {
+    version.trim().strip_prefix("go1.")?.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_go_are_read() {
+        let known =
+            [("go1.26.8\n", Some(26)), ("go1.25rc1", Some(25)), ("go1.9", Some(9)), ("devel", None), ("go2", None)];
+        for (version, expected) in known {
+            assert_eq!(minor(version), expected, "{version}");
+        }
+    }
+}
