@@ -270,3 +270,43 @@ fn a_task_goes_on_after_its_host_was_killed() {
     let log = fs::read_to_string(client.server.home.work().join("log")).unwrap();
     assert_eq!(log, (0..8).map(|line| format!("{line}\n")).collect::<String>(), "each line once");
 }
+
+/// Each call makes the resource that it needs, and nothing of it is left for the next.
+#[test]
+fn methods_make_their_resource() {
+    let mut client = Client::of(&plugin("plain-resources", "limits.fuel = 100_000_000"));
+    let tools = client.tools();
+    let names: Vec<_> =
+        tools.iter().filter_map(|tool| tool["name"].as_str()?.strip_prefix("plain-resources__")).collect();
+    let expected = [
+        "shop-bell-ring",
+        "shop-cart-describe",
+        "shop-cart-digest",
+        "shop-cart-most",
+        "shop-cart-spin",
+        "shop-cart-total",
+        "shop-left",
+        "shop-rings",
+    ];
+    assert_eq!(names, expected);
+    let log = client.server.wait_for_log("not offered as tools");
+    assert!(log.contains("cart.another` has a resource"), "{log}");
+    assert!(log.contains("hidden.look` belongs to a resource without a constructor"), "{log}");
+    let mut call = |tool: &str, arguments: Value| client.call(&format!("plain-resources__shop-{tool}"), arguments);
+    let structured = |called: Called| called.result()["structuredContent"]["result"].clone();
+    let cart = json!({"owner": "Ada", "items": [{"name": "tea", "price": 3}, {"name": "jam", "price": 4}]});
+    assert_eq!(structured(call("cart-total", json!({"cart": cart}))), 7);
+    assert_eq!(call("cart-describe", json!({"cart": cart, "title": "To "})).good(), "To Ada: tea, jam");
+    let nothing = call("cart-describe", json!({"cart": {"owner": "Bo", "items": []}}));
+    assert!(nothing.is_error() && nothing.text() == "Bo has nothing", "{}", nothing.result());
+    assert_eq!(structured(call("cart-digest", json!({"cart": cart, "salt": "AAc="}))), "BwA=");
+    assert_eq!(structured(call("cart-most", json!({}))), 99);
+    assert_eq!(call("bell-ring", json!({"times": 2})).good(), "ding ding");
+    assert_eq!(call("bell-ring", json!({"times": 1})).good(), "ding", "another bell");
+    assert_eq!((structured(call("rings", json!({}))), structured(call("left", json!({})))), (json!(0), json!(0)));
+    assert_eq!(call("cart-spin", json!({"cart": cart})).code(), "fuel-exhausted");
+    for wrong in [json!({}), json!({"cart": {"owner": "Ada"}}), json!({"cart": cart, "self": 1}), json!({"cart": 7})] {
+        assert_eq!(call("cart-total", wrong.clone()).code(), "invalid-arguments", "{wrong}");
+    }
+    client.server.wait_for_log("the cart of Ada is gone");
+}

@@ -32,9 +32,10 @@ fn components_of_wassette_run_with_what_their_policies_allow() {
     );
     component("wassette-time", "  environment:\n    allow:\n      - key: \"GOPROXY\"\n");
     component("wassette-eval", "  {}\n");
+    component("wassette-weather", "  environment:\n    allow:\n      - key: \"UNITS\"\n      - key: \"UNSET\"\n");
     let config = fs::read_to_string(home.path().join("portcullis.toml")).unwrap();
     let server = Server::spawn(home, &config, &[], |command| {
-        command.env("GOPROXY", "https://proxy.example");
+        command.env("GOPROXY", "https://proxy.example").env("UNITS", "K").env("HIDDEN", "1");
     });
     server.wait_until_loaded();
     let mut client = Client::of_server(server);
@@ -61,6 +62,8 @@ fn components_of_wassette_run_with_what_their_policies_allow() {
     assert_eq!(info.good(), "a/b from https://proxy.example");
     let versions = call("time__gomodule-get-latest-versions", json!({"module-names": "a,b"}));
     assert_eq!(versions.good(), "a: v1.0.0\nb: v1.0.0");
+    let weather = call("weather__get-weather", json!({"city": "Lisbon"}));
+    assert_eq!(weather.good(), "Lisbon: 20 K, None, 1 settings");
     assert_eq!(call("eval__eval", json!({"expression": "1 + 2"})).good(), "3");
     assert_eq!(call("eval__exec", json!({"statements": "1+1\n2+2"})).good(), "2\n4");
     let failed = call("eval__eval", json!({"expression": "x"}));

@@ -36,6 +36,7 @@ impl Universe {
         let mut wit = Resolve { all_features: true, ..Resolve::default() };
         wit.push_dir(paths::root().join("wit/v0.1")).unwrap_or_else(|error| panic!("{error:#}"));
         wit.push_dir(wasi()).unwrap_or_else(|error| panic!("{error:#}"));
+        wit.push_str("config.wit", CONFIG).unwrap_or_else(|error| panic!("{error:#}"));
         let mut text = String::from("package audit:probe;\nworld probe { include portcullis:plugin/plugin@0.1.0;\n");
         for package in wit.packages.iter().map(|(_, package)| package) {
             let of_use = |name: &String| package.name.namespace == "wasi" || name == "log";
@@ -110,6 +111,14 @@ impl Universe {
         }
     }
 }
+
+/// A draft that is not among the interfaces of WASI in wasmtime.
+const CONFIG: &str = "package wasi:config@0.2.0-draft;
+interface store {
+    variant config-error { upstream(string), io(string) }
+    get: func(key: string) -> result<option<string>, config-error>;
+    get-all: func() -> result<list<tuple<string, string>>, config-error>;
+}";
 
 /// The folder with the WIT of WASI in this host's version of wasmtime.
 fn wasi() -> PathBuf {

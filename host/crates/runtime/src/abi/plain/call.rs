@@ -8,6 +8,7 @@ use super::function::Function;
 use super::functions::{Callable, Functions};
 use super::memory::{ValueMemory, json_size};
 use super::read::{Read, ReadError, Reader, read_bytes};
+use super::resources::Receiver;
 use super::tool::RESULT;
 use super::types::Ty;
 use super::write::{WriteError, Writer, Written};
@@ -15,7 +16,7 @@ use crate::engine::{CallError, Supervised as _, is_large, work_in_pool_if_large}
 use crate::imports::{Content, ToolError, ToolResult, price};
 use serde_json::{Map, Value};
 use std::sync::Arc;
-use wasmtime::component::{Instance, Val};
+use wasmtime::component::{Instance, ResourceAny, Val};
 use wasmtime::{AsContextMut as _, Error, Store};
 
 /// The arguments of a call, converted.
@@ -96,9 +97,16 @@ async fn call_function(
             Ok(chunk) => Ok(chunk.map_or(Returned::Nothing, Returned::Chunk)),
             Err(text) => Err(Returned::Chunk(Chunk::Text(text))),
         },
-        (Values::Values(values), _) => {
+        (Values::Values(mut values), _) => {
+            let made = match &function.receiver {
+                Some(receiver) => Some(make_receiver(receiver, &mut values, store, instance).await?),
+                None => None,
+            };
             let mut results = vec![Val::Bool(false); usize::from(function.ok.is_some() || function.err.is_some())];
             exported.call_async(&mut *store, &values, &mut results).await?;
+            if let Some(made) = made {
+                made.resource_drop_async(&mut *store).await?;
+            }
             returned(function, results.pop())
         }
         (Values::Chunks(_), None) => return Err(Error::msg("bytes for a function that takes none")),
@@ -116,6 +124,29 @@ async fn call_function(
         Err(WriteError::TooLong) => Err(CallError::OutputExceeded { limit, used: limit.saturating_add(1) }.into()),
         Err(WriteError::Mismatch) => Err(Error::msg("a value is not of its type")),
     }
+}
+
+/// Makes the resource of a method from what its constructor takes, and puts it in that place.
+async fn make_receiver(
+    receiver: &Receiver,
+    values: &mut Vec<Val>,
+    store: &mut Store<Guest>,
+    instance: &Instance,
+) -> wasmtime::Result<ResourceAny> {
+    let taken = match receiver.has_params {
+        true => match values.remove(0) {
+            Val::Record(fields) => fields.into_iter().map(|(_, value)| value).collect(),
+            _ => return Err(Error::msg("what a constructor takes is no record")),
+        },
+        false => Vec::new(),
+    };
+    let constructor = instance.get_func(&mut *store, receiver.constructor);
+    let constructor = constructor.ok_or_else(|| Error::msg("the component does not have the constructor"))?;
+    let mut made = [Val::Bool(false)];
+    constructor.call_async(&mut *store, &taken, &mut made).await?;
+    let [Val::Resource(made)] = made else { return Err(Error::msg("a constructor made no resource")) };
+    values.insert(0, Val::Resource(made));
+    Ok(made)
 }
 
 /// Converts values whose text has about so many bytes: large ones in the compute pool, since nothing can interrupt it.

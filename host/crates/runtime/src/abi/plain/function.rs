@@ -1,6 +1,7 @@
 //! A function of a component that can be a tool.
 
 use super::bytes::Shape;
+use super::resources::Receiver;
 use super::types::Ty;
 use platform::text::truncate_with;
 use wasmtime::component::ComponentExportIndex;
@@ -14,6 +15,8 @@ pub(super) struct Function {
     pub(super) name: String,
     pub(super) index: ComponentExportIndex,
     pub(super) params: Vec<(String, Ty)>,
+    /// For a method. If it takes anything, that is the first parameter.
+    pub(super) receiver: Option<Receiver>,
     /// None if it returns nothing.
     pub(super) ok: Option<Ty>,
     /// For one that returns a `result`: the type of its error, if it has one.

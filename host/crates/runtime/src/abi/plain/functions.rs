@@ -6,6 +6,7 @@ use super::docs::{Docs, NamedType, PackageDocs, short_name};
 use super::function::{Function, full_name};
 use super::memory::hostcall_divisor;
 use super::program::Program;
+use super::resources::{Constructors, Member};
 use super::tool;
 use super::types::Ty;
 use crate::imports::Offer;
@@ -56,13 +57,22 @@ impl Callable {
 impl Functions {
     /// The error is a sentence.
     pub(in super::super) fn find(engine: &Engine, component: &Component) -> Result<Self, String> {
-        let mut search = Search { component, bounds: TypeBounds::new(), count: 0, found: Self::default() };
+        let mut search = Search {
+            component,
+            bounds: TypeBounds::new(),
+            count: 0,
+            constructors: Constructors::default(),
+            found: Self::default(),
+        };
         let exported = component.component_type();
         for (name, item) in exported.exports(engine) {
             match item.ty {
                 ComponentItem::ComponentFunc(function) => search.add_function(None, name, &function)?,
                 ComponentItem::ComponentInstance(interface) => {
                     let index = component.get_export_index(None, name);
+                    search.constructors = index.as_ref().map_or_else(Constructors::default, |index| {
+                        Constructors::find(engine, component, &interface, index, MAX_FUNCTIONS)
+                    });
                     for (inner, item) in interface.exports(engine) {
                         match item.ty {
                             ComponentItem::ComponentFunc(function) => {
@@ -107,6 +117,8 @@ struct Search<'a> {
     component: &'a Component,
     bounds: TypeBounds,
     count: usize,
+    /// Of the interface that is being read.
+    constructors: Constructors,
     found: Functions,
 }
 
@@ -120,6 +132,9 @@ impl Search<'_> {
         self.count += 1;
         if self.count > MAX_FUNCTIONS {
             return Err(format!("it exports more than {MAX_FUNCTIONS} functions"));
+        }
+        if Member::parse(name) == Member::Constructor {
+            return Ok(());
         }
         let index = self.component.get_export_index(interface.map(|(_, index)| index), name);
         let interface = interface.map(|(interface, _)| interface);
@@ -162,16 +177,26 @@ impl Search<'_> {
         if run.is_none() && interface.is_some_and(|name| name.starts_with("wasi:")) {
             return Err("is an entry point of WASI, which this host does not call".into());
         }
-        if name.starts_with('[') {
-            return Err("belongs to a resource".into());
-        }
         if ty.async_() {
             return Err("is asynchronous".into());
         }
         let bounds = &mut self.bounds;
         bounds.begin_function();
-        let mut params = Vec::new();
-        for (param, ty) in ty.params() {
+        let (mut params, mut given, mut receiver) = (Vec::new(), ty.params(), None);
+        let own_name = match Member::parse(name) {
+            Member::Free | Member::Constructor => name.to_owned(),
+            Member::Static(resource, name) => format!("{resource}-{name}"),
+            Member::Method(resource, name) => {
+                let first = given.next().map(|(_, ty)| ty);
+                let (made, param) = self.constructors.receiver(resource, first, bounds)?;
+                (receiver, params) = (Some(made), Vec::from_iter(param));
+                format!("{resource}-{name}")
+            }
+        };
+        for (param, ty) in given {
+            if params.iter().any(|(known, _)| known == param) {
+                return Err(format!("has a parameter `{param}`, as its resource is called"));
+            }
             bounds.take_name(param)?;
             let read = Ty::read(&ty, 1, bounds).map_err(|reason| format!("{reason} (in its parameter `{param}`)"))?;
             params.push((param.to_owned(), read));
@@ -186,15 +211,18 @@ impl Search<'_> {
             let program = Program::new(interface, index, params.len(), result.as_ref())?;
             return Ok((name.to_owned(), Callable::Program(program)));
         }
-        let tool = tool::name(interface.map(short_name), name);
+        let tool = tool::name(interface.map(short_name), &own_name);
         let hostcall_divisor = result.as_ref().map_or(1, hostcall_divisor);
         let (ok, err) = match result {
             Some(Ty::Result(result)) => (result.ok, Some(result.err)),
             other => (other, None),
         };
         let (interface, name) = (interface.map(str::to_owned), name.to_owned());
-        let shape = Shape::find(&params, ok.as_ref(), err.as_ref());
-        let function = Function { interface, name, index, params, ok, err, shape, hostcall_divisor };
+        let shape = match &receiver {
+            None => Shape::find(&params, ok.as_ref(), err.as_ref()),
+            Some(_) => None,
+        };
+        let function = Function { interface, name, index, params, receiver, ok, err, shape, hostcall_divisor };
         tool::check_schemas(&function)?;
         Ok((tool, Callable::Function(Arc::new(function))))
     }

@@ -10,6 +10,7 @@ mod functions;
 mod memory;
 mod program;
 mod read;
+mod resources;
 mod schema;
 #[cfg(test)]
 mod tests;

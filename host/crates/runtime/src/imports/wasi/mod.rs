@@ -5,6 +5,7 @@ mod blocking;
 mod changes;
 mod chunk_pace;
 mod clocks;
+mod config_store;
 mod context;
 mod directory_stream;
 mod disk_quota;
