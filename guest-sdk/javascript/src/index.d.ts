@@ -305,6 +305,7 @@ export namespace state {
   function load<T = any>(key: string): Promise<T | undefined>;
   function save(key: string, value: unknown): Promise<void>;
   /** Changes a value, safely beside other calls: `change` may run again. */
+  function update(key: string, change: (value: any) => unknown): Promise<any>;
   function update<T>(key: string, change: (value: T | undefined) => T | Promise<T>): Promise<T>;
 }
 export namespace steering {

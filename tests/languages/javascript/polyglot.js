@@ -209,7 +209,7 @@ tool({
     n: t.string("A number, or what the tool refuses.").optional(),
   },
   async run({ tool: name, path, n }) {
-    const said = await agentTools.call(name, { path, n: /^\d+$/.test(n) ? Number(n) : n });
+    const said = await agentTools.call(name, { path, n: /^\d+$/.test(n ?? "") ? Number(n) : n });
     return `${name} said ${JSON.stringify(said.path)} and ${said.n}`;
   },
 });

@@ -72,6 +72,69 @@ fn javascript() {
     });
 }
 
+/// Imports do not wait for promises, and the engine does not run their jobs; the build makes up for it.
+#[test]
+fn asynchronous_javascript_runs_to_its_end() {
+    let home = Home::new();
+    let folder = begin(&home, "javascript");
+    fs::write(folder.join("plugin.js"), ASYNCHRONOUS).unwrap();
+    run(&home, &folder, &["build"], |_| {});
+    let call = |tool: &str| {
+        let mut command = Command::new(paths::binary());
+        command.args(["call", "hello-javascript", tool]).current_dir(&folder).env("PORTCULLIS_CACHE", paths::cache());
+        suite::cli::run(command)
+    };
+    let all = call("all");
+    assert!(all.good().ends_with("1 2 3, 4 5, caught late, microtask, 6, \u{e4}\u{20ac}\n"), "{all:?}");
+    assert!(all.stdout.starts_with("chunk 1\nchunk 2\n"), "{all:?}");
+    let stuck = call("stuck");
+    assert_eq!(stuck.status, Some(1), "{stuck:?}");
+    assert!((stuck.stdout + &stuck.stderr).contains("waits for a promise that nothing settles"));
+}
+
+const ASYNCHRONOUS: &str = r#"
+import { emit, tool } from "portcullis-guest";
+
+async function* numbers(most) {
+  for (let at = 1; at <= most; at += 1) {
+    yield at;
+    await null;
+  }
+}
+
+class Late {
+  #value = 6;
+  async value() {
+    return Promise.resolve(this.#value);
+  }
+  static async fail() {
+    await emit("chunk 1");
+    throw new Error("late");
+  }
+}
+
+tool({
+  name: "all",
+  description: "Uses all that is asynchronous.",
+  async run() {
+    const seen = [];
+    for await (const number of numbers(3)) {
+      seen.push(number);
+    }
+    const both = await Promise.all([4, (async () => 5)()]);
+    const caught = await Late.fail().catch((error) => `caught ${error.message}`);
+    let later;
+    queueMicrotask(() => (later = "microtask"));
+    await emit("chunk 2");
+    await Promise.resolve();
+    const text = new TextDecoder().decode(new TextEncoder().encode("ä€"));
+    return [seen.join(" "), both.join(" "), caught, later, await new Late().value(), text].join(", ");
+  },
+});
+
+tool({ name: "stuck", description: "Waits for ever.", run: () => new Promise(() => {}) });
+"#;
+
 /// Its test runs on Node 22.18 and newer; here, the compiler checks both files.
 #[test]
 fn typescript() {

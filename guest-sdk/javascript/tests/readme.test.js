@@ -1,0 +1,39 @@
+// The README's code works: its blocks, one after the other, as one module.
+
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+
+import { Host } from "../src/testing.js";
+
+test("the README works", async () => {
+  const text = await readFile(new URL("../README.md", import.meta.url), "utf8");
+  const blocks = [...text.matchAll(/```(?:ts|js)\n(.*?)```/gs)].map(([, block]) => block);
+  assert.equal(blocks.length, 4);
+  const at = (file) => JSON.stringify(new URL(`../src/${file}.js`, import.meta.url).href);
+  const imported = new Set();
+  // Names that several blocks import are imported once.
+  const once = (_, names, from) => {
+    const fresh = names.split(",").filter((name) => name.trim() && !imported.has(name.trim()));
+    fresh.forEach((name) => imported.add(name.trim()));
+    return `import { ${fresh.join(",")} } from ${at(from ? "testing" : "index")};`;
+  };
+  const code = blocks.join("\n").replace(/import \{([^}]*)\} from "portcullis-guest(\/testing)?";/g, once);
+  const folder = await mkdtemp(join(tmpdir(), "readme-"));
+  try {
+    const file = join(folder, "readme.mjs");
+    await writeFile(file, `import assert from "node:assert/strict";\n${code}`);
+    await import(pathToFileURL(file));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+  const host = new Host({ messages: ["a", "b"] });
+  assert.equal((await host.call("collect")).text, "a\nb");
+  assert.equal((await host.read("guide://city/Oslo"))[0].body, '{"name":"Oslo"}');
+  assert.equal((await host.prompt("plan", { city: "Oslo" }))[0].content[0].text, "Plan a day in Oslo, for any mood.");
+  const result = await host.call("forecast", { place: "Oslo", days: 2 });
+  assert.equal(result.structured, '{"place":"Oslo","highs":[21,22]}');
+});
