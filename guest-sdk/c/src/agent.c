@@ -1,19 +1,27 @@
 /* Calls of the agent's tools. */
 #include "wit.h"
 
+#define IS(error) PORTCULLIS_PLUGIN_AGENT_TOOLS_AGENT_ERROR_##error
+
 static const pc_error *unanswered(const portcullis_plugin_agent_tools_agent_error_t *error) {
     const portcullis_plugin_types_tool_result_t *result = &error->val.tool_error;
     switch (error->tag) {
-        case PORTCULLIS_PLUGIN_AGENT_TOOLS_AGENT_ERROR_UNKNOWN_TOOL: return failed_because(PC_UNKNOWN_TOOL, "there is no agent tool `%.*s`", PC_ARG(text_of(error->val.unknown_tool)));
-        case PORTCULLIS_PLUGIN_AGENT_TOOLS_AGENT_ERROR_NOT_SUPPORTED: return pc_unsupported(pc_format("agent tools are not supported: %.*s", PC_ARG(text_of(error->val.not_supported))).at);
-        case PORTCULLIS_PLUGIN_AGENT_TOOLS_AGENT_ERROR_DENIED: return refused(&error->val.denied);
-        case PORTCULLIS_PLUGIN_AGENT_TOOLS_AGENT_ERROR_DECLINED: return failed_because(PC_DECLINED, "declined: %.*s", PC_ARG(text_of(error->val.declined)));
-        case PORTCULLIS_PLUGIN_AGENT_TOOLS_AGENT_ERROR_CYCLE: return pc_failed("`%.*s` is already being called in this chain", PC_ARG(text_of(error->val.cycle)));
-        case PORTCULLIS_PLUGIN_AGENT_TOOLS_AGENT_ERROR_TIMEOUT: return failed_because(PC_NO_ANSWER, "no answer within %llu ms", (unsigned long long)error->val.timeout);
-        case PORTCULLIS_PLUGIN_AGENT_TOOLS_AGENT_ERROR_EXHAUSTED: return exhausted(&error->val.exhausted);
-        case PORTCULLIS_PLUGIN_AGENT_TOOLS_AGENT_ERROR_CANCELLED: return cancelled("the call was cancelled");
-        case PORTCULLIS_PLUGIN_AGENT_TOOLS_AGENT_ERROR_INVALID_ARGUMENTS: return pc_failed("invalid arguments: %.*s", PC_ARG(text_of(error->val.invalid_arguments)));
-        case PORTCULLIS_PLUGIN_AGENT_TOOLS_AGENT_ERROR_TOOL_ERROR: {
+        case IS(UNKNOWN_TOOL):
+            return failed_because(PC_UNKNOWN_TOOL, "there is no agent tool `%.*s`", PC_ARG(text_of(error->val.unknown_tool)));
+        case IS(NOT_SUPPORTED):
+            return pc_unsupported(pc_format("agent tools are not supported: %.*s", PC_ARG(text_of(error->val.not_supported))).at);
+        case IS(DENIED): return refused(&error->val.denied);
+        case IS(DECLINED):
+            return failed_because(PC_DECLINED, "declined: %.*s", PC_ARG(text_of(error->val.declined)));
+        case IS(CYCLE):
+            return pc_failed("`%.*s` is already being called in this chain", PC_ARG(text_of(error->val.cycle)));
+        case IS(TIMEOUT):
+            return failed_because(PC_NO_ANSWER, "no answer within %llu ms", (unsigned long long)error->val.timeout);
+        case IS(EXHAUSTED): return exhausted(&error->val.exhausted);
+        case IS(CANCELLED): return cancelled("the call was cancelled");
+        case IS(INVALID_ARGUMENTS):
+            return pc_failed("invalid arguments: %.*s", PC_ARG(text_of(error->val.invalid_arguments)));
+        case IS(TOOL_ERROR): {
             pc_text said = pc_all_text(contents_of(result->content.ptr, result->content.len), result->content.len);
             return failed_because(PC_TOOL_FAILED, "the agent tool failed: %.*s", PC_ARG(said));
         }

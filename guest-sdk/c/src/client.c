@@ -1,19 +1,26 @@
 /* Questions to the user and the model. */
 #include "wit.h"
 
+#define IS(error) PORTCULLIS_PLUGIN_CLIENT_CLIENT_ERROR_##error
+
 #define DEFAULT_TOKENS 1000
 
 static const pc_error *unanswered(const portcullis_plugin_client_client_error_t *error) {
     switch (error->tag) {
         /* The host tells the client that the tool needs this. */
-        case PORTCULLIS_PLUGIN_CLIENT_CLIENT_ERROR_UNSUPPORTED: return pc_unsupported(pc_format("%.*s", PC_ARG(text_of(error->val.unsupported))).at);
-        case PORTCULLIS_PLUGIN_CLIENT_CLIENT_ERROR_DENIED: return refused(&error->val.denied);
-        case PORTCULLIS_PLUGIN_CLIENT_CLIENT_ERROR_INVALID: return pc_failed("the question cannot be asked: %.*s", PC_ARG(text_of(error->val.invalid)));
-        case PORTCULLIS_PLUGIN_CLIENT_CLIENT_ERROR_DECLINED: return failed_because(PC_DECLINED, "the client's side declined the question: %.*s", PC_ARG(text_of(error->val.declined)));
-        case PORTCULLIS_PLUGIN_CLIENT_CLIENT_ERROR_NOT_ANSWERED: return pc_failed("the form was not filled in: %.*s", PC_ARG(text_of(error->val.not_answered)));
-        case PORTCULLIS_PLUGIN_CLIENT_CLIENT_ERROR_TIMEOUT: return failed_because(PC_NO_ANSWER, "the client did not answer within %llu ms", (unsigned long long)error->val.timeout);
-        case PORTCULLIS_PLUGIN_CLIENT_CLIENT_ERROR_EXHAUSTED: return exhausted(&error->val.exhausted);
-        case PORTCULLIS_PLUGIN_CLIENT_CLIENT_ERROR_CANCELLED: return cancelled("the call was cancelled");
+        case IS(UNSUPPORTED):
+            return pc_unsupported(pc_format("%.*s", PC_ARG(text_of(error->val.unsupported))).at);
+        case IS(DENIED): return refused(&error->val.denied);
+        case IS(INVALID):
+            return pc_failed("the question cannot be asked: %.*s", PC_ARG(text_of(error->val.invalid)));
+        case IS(DECLINED):
+            return failed_because(PC_DECLINED, "the client's side declined the question: %.*s", PC_ARG(text_of(error->val.declined)));
+        case IS(NOT_ANSWERED):
+            return pc_failed("the form was not filled in: %.*s", PC_ARG(text_of(error->val.not_answered)));
+        case IS(TIMEOUT):
+            return failed_because(PC_NO_ANSWER, "the client did not answer within %llu ms", (unsigned long long)error->val.timeout);
+        case IS(EXHAUSTED): return exhausted(&error->val.exhausted);
+        case IS(CANCELLED): return cancelled("the call was cancelled");
         default: return pc_failed("the client failed to answer: %.*s", PC_ARG(text_of(error->val.failed)));
     }
 }

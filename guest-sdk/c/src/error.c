@@ -11,7 +11,8 @@ const pc_error *refused(const wit_denial *denial) {
     error->target = text_of(denial->target);
     error->remedy = text_of(denial->remedy);
     bool mends = error->remedy.length != 0;
-    error->text = pc_format("denied: %.*s does not allow `%.*s`%s%.*s", PC_ARG(error->capability), PC_ARG(error->target), mends ? ". " : "", PC_ARG(error->remedy));
+    error->text = pc_format("denied: %.*s does not allow `%.*s`%s%.*s", PC_ARG(error->capability), PC_ARG(error->target),
+                            mends ? ". " : "", PC_ARG(error->remedy));
     return error;
 }
 
@@ -70,10 +71,21 @@ wit_tool_error wit_error_of(const pc_error *error) {
     wit_tool_error made = {0};
     pcwit_string_t text = wit_text(pc_valid(error->text));
     switch (error->kind) {
-        case PC_INVALID_ARGUMENTS: made.tag = PORTCULLIS_PLUGIN_TYPES_TOOL_ERROR_INVALID_ARGUMENTS, made.val.invalid_arguments = text; break;
-        case PC_FAILED: made.tag = PORTCULLIS_PLUGIN_TYPES_TOOL_ERROR_FAILED, made.val.failed = text; break;
-        case PC_CANCELLED: made.tag = PORTCULLIS_PLUGIN_TYPES_TOOL_ERROR_CANCELLED; break;
-        case PC_UNSUPPORTED: made.tag = PORTCULLIS_PLUGIN_TYPES_TOOL_ERROR_UNSUPPORTED, made.val.unsupported = text; break;
+        case PC_INVALID_ARGUMENTS:
+            made.tag = PORTCULLIS_PLUGIN_TYPES_TOOL_ERROR_INVALID_ARGUMENTS;
+            made.val.invalid_arguments = text;
+            break;
+        case PC_FAILED:
+            made.tag = PORTCULLIS_PLUGIN_TYPES_TOOL_ERROR_FAILED;
+            made.val.failed = text;
+            break;
+        case PC_CANCELLED:
+            made.tag = PORTCULLIS_PLUGIN_TYPES_TOOL_ERROR_CANCELLED;
+            break;
+        case PC_UNSUPPORTED:
+            made.tag = PORTCULLIS_PLUGIN_TYPES_TOOL_ERROR_UNSUPPORTED;
+            made.val.unsupported = text;
+            break;
         case PC_DENIED:
             made.tag = PORTCULLIS_PLUGIN_TYPES_TOOL_ERROR_DENIED;
             made.val.denied = (wit_denial){wit_text(error->capability), wit_text(error->target), wit_text(error->remedy)};

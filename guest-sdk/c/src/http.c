@@ -168,7 +168,9 @@ const pc_error *pc_send(const pc_request *request, pc_response *response) {
     code error;
     PC_TRY(outgoing(request, method, &sent));
     bool has_body = request->body.length != 0;
-    if (has_body && !wasi_http_types_method_outgoing_request_body(wasi_http_types_borrow_outgoing_request(sent), &body)) return unsent("it has two bodies");
+    if (has_body && !wasi_http_types_method_outgoing_request_body(wasi_http_types_borrow_outgoing_request(sent), &body)) {
+        return unsent("it has two bodies");
+    }
     wasi_http_types_own_request_options_t how = {0};
     if (request->timeout_ms != 0) how = options(request->timeout_ms);
     if (!wasi_http_outgoing_handler_handle(sent, request->timeout_ms == 0 ? NULL : &how, &future, &error)) return broken(&error, what);
@@ -178,7 +180,9 @@ const pc_error *pc_send(const pc_request *request, pc_response *response) {
     wasi_io_poll_method_pollable_block(wasi_io_poll_borrow_pollable(ready));
     wasi_io_poll_pollable_drop_own(ready);
     wasi_http_types_result_result_own_incoming_response_error_code_void_t answer;
-    if (!wasi_http_types_method_future_incoming_response_get(waited, &answer) || answer.is_err) return pc_failed("the other server failed: there is no answer");
+    if (!wasi_http_types_method_future_incoming_response_get(waited, &answer) || answer.is_err) {
+        return pc_failed("the other server failed: there is no answer");
+    }
     if (answer.val.ok.is_err) return broken(&answer.val.ok.val.err, what);
     wasi_http_types_borrow_incoming_response_t incoming = wasi_http_types_borrow_incoming_response(answer.val.ok.val.ok);
     *response = (pc_response){.status = wasi_http_types_method_incoming_response_status(incoming)};

@@ -48,7 +48,8 @@ static const pc_error *got(const pc_call *call, pc_text name, const pcwit_list_t
 }
 
 bool exports_portcullis_plugin_prompts_get_prompt(exports_portcullis_plugin_prompts_call_context_t *context, pcwit_string_t *name,
-                                                  pcwit_list_tuple2_string_string_t *arguments, exports_portcullis_plugin_prompts_prompt_result_t *result,
+                                                  pcwit_list_tuple2_string_string_t *arguments,
+                                                  exports_portcullis_plugin_prompts_prompt_result_t *result,
                                                   exports_portcullis_plugin_prompts_tool_error_t *error) {
     pc_call call = call_of(context);
     pc_said said = {0};

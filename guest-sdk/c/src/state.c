@@ -1,15 +1,18 @@
 /* Values that are kept between calls. */
 #include "wit.h"
 
+#define IS(error) PORTCULLIS_PLUGIN_STATE_STATE_ERROR_##error
+
 /* Each further try means that another call has got its change in. */
 #define TRIES 32
 
 static const pc_error *unkept(const portcullis_plugin_state_state_error_t *error) {
     switch (error->tag) {
-        case PORTCULLIS_PLUGIN_STATE_STATE_ERROR_DENIED: return refused(&error->val.denied);
-        case PORTCULLIS_PLUGIN_STATE_STATE_ERROR_INVALID: return pc_failed("it cannot be kept or read: %.*s", PC_ARG(text_of(error->val.invalid)));
-        case PORTCULLIS_PLUGIN_STATE_STATE_ERROR_EXHAUSTED: return exhausted(&error->val.exhausted);
-        case PORTCULLIS_PLUGIN_STATE_STATE_ERROR_CONFLICT: return failed_because(PC_CONFLICT, "somebody else changed it meanwhile");
+        case IS(DENIED): return refused(&error->val.denied);
+        case IS(INVALID):
+            return pc_failed("it cannot be kept or read: %.*s", PC_ARG(text_of(error->val.invalid)));
+        case IS(EXHAUSTED): return exhausted(&error->val.exhausted);
+        case IS(CONFLICT): return failed_because(PC_CONFLICT, "somebody else changed it meanwhile");
         default: return pc_failed("nothing is kept: %.*s", PC_ARG(text_of(error->val.failed)));
     }
 }

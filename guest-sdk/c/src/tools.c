@@ -39,8 +39,9 @@ static const pc_error *called(const pc_call *call, pc_text name, pc_text argumen
     return pc_unsupported(pc_format("this plugin has no tool named `%.*s`", PC_ARG(name)).at);
 }
 
-bool exports_portcullis_plugin_tools_call_tool(exports_portcullis_plugin_tools_call_context_t *context, pcwit_string_t *name, pcwit_string_t *arguments,
-                                               exports_portcullis_plugin_tools_tool_result_t *returned, exports_portcullis_plugin_tools_tool_error_t *error) {
+bool exports_portcullis_plugin_tools_call_tool(exports_portcullis_plugin_tools_call_context_t *context, pcwit_string_t *name,
+                                               pcwit_string_t *arguments, exports_portcullis_plugin_tools_tool_result_t *returned,
+                                               exports_portcullis_plugin_tools_tool_error_t *error) {
     pc_call call = call_of(context);
     pc_result result = {0};
     const pc_error *wrong = called(&call, text_of(*name), text_of(*arguments), &result);

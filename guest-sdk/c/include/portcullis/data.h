@@ -38,7 +38,7 @@ pc_text pc_of(const char *string);
 bool pc_is(pc_text text, const char *string);
 /* The text, or another if there is none. */
 pc_text pc_or(pc_text text, const char *otherwise);
-/* As printf. A NUL is behind the text, so that `at` is a C string, too. */
+/* As printf; "%.*s" ends at the first NUL of a text. A NUL is behind the result, so that `at` is a C string, too. */
 pc_text pc_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* All texts with a separator between them. */
 pc_text pc_join(const pc_text *texts, size_t count, const char *separator);

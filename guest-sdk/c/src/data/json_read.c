@@ -60,7 +60,10 @@ static bool hex(reader *r, unsigned *code) {
     for (int i = 0; i < 4; i++) {
         if (r->at == r->end) return fail(r, "four hexadecimal digits");
         char c = *r->at++;
-        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10 : 16;
+        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+                         : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10
+                                                : 16;
         if (digit == 16) return fail(r, "four hexadecimal digits");
         *code = *code * 16 + digit;
     }

@@ -190,6 +190,24 @@ fn go() {
     build_check_and_call(&home, &folder, offline);
 }
 
+/// The first example of each README, as it stands there.
+#[test]
+fn examples_in_c_and_go_work() {
+    let home = Home::new();
+    for language in ["c", "go"] {
+        let folder = begin(&home, language);
+        let readme = fs::read_to_string(paths::root().join(format!("guest-sdk/{language}/README.md"))).unwrap();
+        let (_, example) = readme.split_once(&format!("```{language}\n")).unwrap();
+        let (example, _) = example.split_once("```").unwrap();
+        fs::write(folder.join(format!("plugin.{language}")), example).unwrap();
+        run(&home, &folder, &["build"], |_| {});
+        let called = run(&home, &folder, &["call", &format!("hello-{language}"), "forecast", "place=Oslo"], |_| {});
+        let lines: Vec<_> = called.trim().lines().collect();
+        assert_eq!(lines[..3], ["day 1: 21 degrees", "day 2: 22 degrees", "day 3: 23 degrees"], "{language}");
+        assert_eq!(lines[3], r#"{"place":"Oslo","highs":[21,22,23]}"#, "{language}: {called}");
+    }
+}
+
 #[test]
 fn mistakes_in_c_and_go_are_said_before_there_is_a_component() {
     let home = Home::new();
