@@ -45,7 +45,7 @@ fn files(ending: &str) -> Vec<PathBuf> {
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy();
-            if path.is_symlink() || ["target", ".git", "node_modules", "__pycache__"].contains(&&*name) {
+            if path.is_symlink() || ["target", ".git", ".portcullis", "node_modules", "__pycache__"].contains(&&*name) {
                 continue;
             }
             match path.is_dir() {

@@ -190,6 +190,30 @@ fn go() {
     build_check_and_call(&home, &folder, offline);
 }
 
+/// What the page about servers in Python ends with, as it stands there.
+#[test]
+fn a_server_in_python_becomes_a_plugin() {
+    let home = Home::new();
+    portcullis(&home, &["new", "places", "--lang", "python"]).good();
+    let folder = home.path().join("places");
+    let page = fs::read_to_string(paths::root().join("host/docs/from-python-mcp.md")).unwrap();
+    let (_, example) = page.split_once("```python\n").unwrap();
+    fs::write(folder.join("places.py"), example.split_once("```").unwrap().0).unwrap();
+    let project = fs::read_to_string(folder.join("pyproject.toml")).unwrap();
+    let requests = "[tool.portcullis.requests]\nclient = { sample = true }\nstate = true\n";
+    fs::write(folder.join("pyproject.toml"), project + requests).unwrap();
+    run(&home, &folder, &["build"], |_| {});
+    let transcript = "[grants]\nclient = { sample = {} }\nstate = {}\n\
+                      [[call]]\ntool = \"describe\"\narguments = { place = \"Oslo\" }\nanswers = [{ model = \"By a fjord.\" }]\n\
+                      [call.expect]\nstructured = { place = \"Oslo\", text = \"By a fjord.\" }\n\
+                      asked = [\"Describe Oslo in 20 words.\"]\n\
+                      [[call]]\ntool = \"describe\"\narguments = { place = \"Oslo\" }\n\
+                      [call.expect]\nstructured = { place = \"Oslo\", text = \"By a fjord.\" }\nasked = []\n";
+    fs::write(folder.join("places.toml"), transcript).unwrap();
+    let tested = run(&home, &folder, &["test", "places.wasm", "places.toml"], |_| {});
+    assert!(tested.starts_with("ok "), "{tested}");
+}
+
 /// The first example of each README, as it stands there.
 #[test]
 fn examples_in_c_and_go_work() {
