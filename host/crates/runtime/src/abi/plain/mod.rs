@@ -18,3 +18,4 @@ mod types;
 mod write;
 
 pub(super) use functions::Functions;
+pub(super) use memory::json_size;
