@@ -3,8 +3,9 @@
 use super::super::guest::Guest;
 use super::super::plain::json_size;
 use super::super::store::charge_with_bytes;
-use super::super::values::{Fields, TypeCheck, full_case, none, option, record, result, some, string, text};
-use super::super::values::{list, mismatch, signed};
+use super::super::values::{
+    Fields, TypeCheck, full_case, list, mismatch, none, option, record, result, signed, some, string, text,
+};
 use crate::imports::{ToolError, price};
 use wasmtime::component::types::{ComponentFunc, Type};
 use wasmtime::component::{ComponentExportIndex, Instance, ResourceAny, Val};
@@ -12,6 +13,11 @@ use wasmtime::{AsContextMut as _, Error, Store};
 use wasmtime_wasi::WasiView as _;
 use wasmtime_wasi::p2::DynOutputStream;
 use wasmtime_wasi::p2::pipe::ClosedOutputStream;
+
+/// Bounds a list that never ends.
+const MAX_PAGES: usize = 64;
+/// More than any plugin may offer.
+const MAX_ITEMS: usize = 1_024;
 
 /// What the fields of a context are filled with.
 enum Part {
@@ -175,11 +181,6 @@ impl Function {
         answer.map_or_else(|failure| Ok(Err(failure)), |value| option(value).map(Ok))
     }
 }
-
-/// Bounds a list that never ends.
-const MAX_PAGES: usize = 64;
-/// More than any plugin may offer.
-const MAX_ITEMS: usize = 1_024;
 
 fn client_stream(store: &mut Store<Guest>) -> wasmtime::Result<ResourceAny> {
     let stream: DynOutputStream = Box::new(ClosedOutputStream);

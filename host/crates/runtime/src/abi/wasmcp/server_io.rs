@@ -10,16 +10,18 @@ use wasmtime::Engine;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker, ResourceAny, Val};
 
-/// Both dialects, in the version that stands for all that are compatible.
-const PACKAGES: [(&str, &str); 2] = [("wasmcp:mcp-v20251125", "0.1.0"), ("wasmcp:mcp-v20250618", "0.1.0")];
+/// Both dialects.
+const PACKAGES: [&str; 2] = ["wasmcp:mcp-v20251125", "wasmcp:mcp-v20250618"];
+/// Stands for all that are compatible.
+const VERSION: &str = "0.1.0";
 /// What is linked, or has only types.
 const INTERFACES: [&str; 4] = ["mcp", "server-io", "server-handler", "server-auth"];
 /// Only types of it may be imported.
 const AUTH_TYPES: &str = "wasmcp:auth/types@0.1.";
 
 pub(in super::super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    for (package, version) in PACKAGES {
-        let mut io = linker.instance(&format!("{package}/server-io@{version}"))?;
+    for package in PACKAGES {
+        let mut io = linker.instance(&format!("{package}/server-io@{VERSION}"))?;
         io.func_new_async("send-message", |store, _, params, results| {
             Box::new(answer(store, params, results, |store, params| {
                 Ok(send(store, params)?.map_or_else(refused, |()| Val::Result(Ok(None))))
@@ -32,11 +34,11 @@ pub(in super::super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::R
             let reason = "messages of the client are read by the host";
             Box::new(answer(store, params, results, move |_, _| Ok(refused(reason.into()))))
         })?;
-        let mut handler = linker.instance(&format!("{package}/server-handler@{version}"))?;
+        let mut handler = linker.instance(&format!("{package}/server-handler@{VERSION}"))?;
         handler.func_new_async("handle", |store, _, params, results| {
             Box::new(answer(store, params, results, |_, _| Ok(none())))
         })?;
-        let mut auth = linker.instance(&format!("{package}/server-auth@{version}"))?;
+        let mut auth = linker.instance(&format!("{package}/server-auth@{VERSION}"))?;
         auth.func_new_async("decode", |store, _, params, results| {
             Box::new(answer(store, params, results, |_, _| Ok(Val::Result(Err(None)))))
         })?;
@@ -87,7 +89,7 @@ pub(in super::super) fn check_imports(engine: &Engine, component: &Component) ->
     let mut types = TypeCheck::new();
     for (name, item) in component.component_type().imports(engine) {
         let Some(rest) = name.strip_prefix("wasmcp:") else { continue };
-        let of_dialect = PACKAGES.iter().find_map(|(package, _)| name.strip_prefix(&format!("{package}/")));
+        let of_dialect = PACKAGES.iter().find_map(|package| name.strip_prefix(&format!("{package}/")));
         let is_known = of_dialect
             .and_then(|name| name.split_once("@0.1."))
             .is_some_and(|(interface, _)| INTERFACES.contains(&interface));
