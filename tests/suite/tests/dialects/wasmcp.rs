@@ -52,12 +52,20 @@ fn messages_of_wasmcp_become_progress_and_log_records() {
     for era in Era::ALL {
         let mut client = Client::new(Server::start(&plugin("wasmcp-calculator", "")), era, false);
         client.progress = true;
-        let called = client.call("wasmcp-calculator__factorial", json!({"n": 4}));
-        assert_eq!(called.good(), "24");
-        let reports = called.progress();
+        if era == Era::Legacy {
+            client.request("logging/setLevel", json!({"level": "warning"})).result();
+        }
+        let meta = json!({"io.modelcontextprotocol/logLevel": "warning"});
+        let params = json!({"name": "wasmcp-calculator__factorial", "arguments": {"n": 4}, "_meta": meta});
+        let answer = client.request("tools/call", params);
+        assert_eq!(answer.result()["content"][0]["text"], "24");
+        let reports = answer.notified("notifications/progress");
         assert!(!reports.is_empty(), "no progress came");
         let last = reports[reports.len() - 1];
         assert_eq!(last["total"], 4.0, "{last}");
+        let messages = answer.notified("notifications/message");
+        assert!(messages.iter().any(|it| it["data"] == "factorial: multiplied by 1"), "{messages:?}");
+        assert!(messages.iter().all(|it| it["level"] == "warning"), "{messages:?}");
         client.server.wait_for_log("factorial: multiplied by 4");
     }
 }
@@ -132,6 +140,7 @@ fn check_says_which_dialect_a_component_speaks() {
 fn what_wasmcp_has_and_this_host_does_not_is_refused_by_name() {
     refused("wasmcp-session", &["wasmcp:mcp-v20251125/sessions@0.1.1", "this host has no sessions of wasmcp"]);
     refused("wasmcp-flags", &["wasmcp:mcp-v20251125/tools@0.1.1#list-tools", "has flags in a list"]);
+    refused("wasmcp-import", &["wasmcp:mcp-v20251125/server-io@0.1.1#send-message", "has flags in a list"]);
     refused("wasmcp-endless", &["does not end after 64 pages"]);
 }
 
