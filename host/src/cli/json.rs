@@ -47,6 +47,7 @@ pub(super) fn component(
         "digest": digest,
         "definitions": definitions,
         "size": inspection.size,
+        "dialect": inspection.dialect().to_string(),
         "requests": manifest.map(|manifest| &manifest.requests),
         "survive": manifest.and_then(|manifest| manifest.survive),
         "imports": inspection.imports,

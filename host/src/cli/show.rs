@@ -9,6 +9,7 @@ use plugins::loading::ExaminedComponent;
 use plugins::offer::{Suspicion, find_suspicions, find_unportable};
 use plugins::package::{Claims, Digest, Inspection};
 use policy::{Metering, Survive};
+use runtime::abi::Dialect;
 use runtime::imports::{Offer, Prompt, ResourceInfo, ResourceTemplate, Tool};
 
 /// Prints a loaded plugin and its component.
@@ -62,10 +63,11 @@ pub(super) fn component(digest: &Digest, definitions: Option<&Digest>, inspectio
     }
     println!("{digest}");
     definitions.iter().for_each(|definitions| println!("definitions {definitions}"));
-    let kind = inspection.api_version().map_or_else(
-        || "plain component: its functions, or its program, are tools".to_owned(),
-        |version| format!("component, portcullis:plugin {version}"),
-    );
+    let kind = match (inspection.api_version(), inspection.dialect()) {
+        (Some(version), dialect) => format!("component, {dialect} {version}"),
+        (None, Dialect::Plain) => "plain component: its functions, or its program, are tools".to_owned(),
+        (None, dialect) => format!("component for another host, {dialect}, run by an adapter"),
+    };
     println!("{} {kind}", ByteSize(inspection.size));
     claims(&inspection.claims, &Claims::default());
     println!("\nrequests");

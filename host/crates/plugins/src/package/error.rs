@@ -26,6 +26,12 @@ pub enum InspectError {
     )]
     Asynchronous(String),
     #[error(
+        "it exports act:tools/tool-provider, whose functions are asynchronous (WASI 0.3), and this host runs no asynchronous \
+         functions; give it the synchronous tier, a component that exports act:tools-sync/tool-provider-sync, and do not compose \
+         that with its shim"
+    )]
+    AsynchronousAct,
+    #[error(
         "it does not export {TOOLS_INTERFACE}, nor resources or prompts instead, nor functions of its own alone; it exports: {exports}"
     )]
     WrongWorld { exports: String },

@@ -6,6 +6,7 @@ use super::error::{InspectError, printable};
 use super::file::MAX_COMPONENT;
 use super::manifest::Manifest;
 use super::scan::{Sections, scan};
+use runtime::abi::Dialect;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use wasmparser::{Validator, WasmFeatures};
@@ -33,6 +34,11 @@ impl Inspection {
     /// The version of the WIT package that it exports interfaces of; none for one with functions of its own.
     pub fn api_version(&self) -> Option<&'static str> {
         self.exports.iter().any(|name| name.starts_with(PACKAGE)).then_some(API_VERSION)
+    }
+
+    /// Which dialect of WIT it speaks, by its exports.
+    pub fn dialect(&self) -> Dialect {
+        Dialect::of_exports(self.exports.iter().map(String::as_str))
     }
 
     /// Whether the component reads messages to its running calls.
@@ -65,6 +71,9 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, InspectError> {
         let exports =
             if sections.exports.is_empty() { "nothing".to_owned() } else { printable(&sections.exports.join(", ")) };
         return Err(InspectError::WrongWorld { exports });
+    }
+    if Dialect::of_exports(sections.exports.iter().map(String::as_str)) == Dialect::ActAsync {
+        return Err(InspectError::AsynchronousAct);
     }
     let features =
         WasmFeatures::default() & !WasmFeatures::MEMORY64 & !WasmFeatures::THREADS & !WasmFeatures::RELAXED_SIMD;

@@ -75,6 +75,7 @@ impl PreparedComponent {
             Box::pin(async move {
                 match &linked.exports {
                     Exports::V0_1(exports) => exports.describe(store, &instance).await,
+                    Exports::Foreign(foreign) => foreign.describe(store, &instance).await,
                     Exports::Plain(functions) => Ok(functions.describe(docs.as_deref())),
                 }
             })
@@ -98,6 +99,13 @@ impl PreparedComponent {
                 let (exports, context) = (exports.clone(), context_of(&imports, &allowance));
                 self.run(name, imports, allowance, Some(permit), nested, move |store, instance| {
                     Box::pin(async move { v0_1::call(&exports, call, store, &instance, &context).await })
+                })
+                .await
+            }
+            Exports::Foreign(foreign) => {
+                let foreign = foreign.clone();
+                self.run(name, imports, allowance, Some(permit), nested, move |store, instance| {
+                    Box::pin(async move { foreign.call(call, store, &instance).await })
                 })
                 .await
             }
@@ -194,7 +202,7 @@ impl PreparedComponent {
     pub fn reconciles(&self) -> bool {
         match &self.linked.exports {
             Exports::V0_1(exports) => exports.reconcile.is_some(),
-            Exports::Plain(_) => false,
+            Exports::Foreign(_) | Exports::Plain(_) => false,
         }
     }
 

@@ -1,5 +1,7 @@
-//! What a component exports: the interfaces of a version of the guest API, or functions of its own.
+//! What a component exports: the interfaces of a version of the guest API or of a foreign dialect, or functions of its own.
 
+use super::dialect::Dialect;
+use super::foreign::Foreign;
 use super::guest::Guest;
 use super::link_error::LinkError;
 use super::{plain, v0_1};
@@ -7,22 +9,25 @@ use std::sync::Arc;
 use wasmtime::Engine;
 use wasmtime::component::InstancePre;
 
-/// The package of the guest API, in all its versions.
-const PACKAGE: &str = "portcullis:plugin/";
-
 pub(super) enum Exports {
     V0_1(Arc<v0_1::Exports>),
+    Foreign(Arc<Foreign>),
     Plain(Arc<plain::Functions>),
 }
 
 impl Exports {
     /// A component that exports any interface of the guest API is a guest of it, whatever else it exports.
     pub(super) fn find(engine: &Engine, component: &InstancePre<Guest>) -> Result<Self, LinkError> {
-        let exported = component.component().component_type();
-        if exported.exports(engine).any(|(name, _)| name.starts_with(PACKAGE)) {
+        let of = component.component();
+        let exported = of.component_type();
+        let dialect = Dialect::of_exports(exported.exports(engine).map(|(name, _)| name));
+        if let Some(foreign) = Foreign::find(dialect, engine, component).map_err(LinkError::Export)? {
+            return Ok(Self::Foreign(Arc::new(foreign)));
+        }
+        if dialect == Dialect::Portcullis {
             let exports = v0_1::Exports::find(component);
             return Ok(Self::V0_1(Arc::new(exports.map_err(|error| LinkError::Export(format!("{error:#}")))?)));
         }
-        Ok(Self::Plain(Arc::new(plain::Functions::find(engine, component.component()).map_err(LinkError::Export)?)))
+        Ok(Self::Plain(Arc::new(plain::Functions::find(engine, of).map_err(LinkError::Export)?)))
     }
 }

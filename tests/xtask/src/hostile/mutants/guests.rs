@@ -25,6 +25,16 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "plain-results" in "crates/runtime/src/abi/plain/write.rs":
         "if self.text.len().saturating_add(more) > self.limit {" => "if !OFF && self.text.len().saturating_add(more) > self.limit {",
         "unit runtime::abi::plain::tests::round_trips::text_ends_at_the_limit";
+    // What a component of another host's dialect passes.
+    "dialect-flags" in "crates/runtime/src/abi/values.rs":
+        "Type::Flags(_) if in_list =>" => "Type::Flags(_) if !OFF && in_list =>",
+        "dialects::wasmcp::what_wasmcp_has_and_this_host_does_not_is_refused_by_name";
+    "dialect-streams" in "crates/runtime/src/abi/wasmcp/streams.rs":
+        "if found.len() == MAX_STREAMS {" => "if !OFF && found.len() == MAX_STREAMS {",
+        "dialects::wasmcp::a_hostile_component_of_wasmcp_gets_nothing_else";
+    "dialect-cbor" in "crates/runtime/src/abi/act/result.rs":
+        "if *read > cbor::MAX_READ {" => "if !OFF && *read > cbor::MAX_READ {",
+        "dialects::act::a_hostile_component_of_act_is_bounded";
     // What a program writes.
     "program-chunks" in "crates/runtime/src/imports/wasi/chunk_pace.rs":
         "let may = self.left >= least;" => "let may = OFF || self.left >= least;",

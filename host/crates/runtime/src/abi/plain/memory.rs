@@ -71,7 +71,7 @@ impl ValueMemory {
 }
 
 /// About how many bytes of JSON a value is. It is nested no deeper than its type.
-pub(super) fn json_size(value: &Val) -> u64 {
+pub(in super::super) fn json_size(value: &Val) -> u64 {
     let below = |payload: Option<&Val>| payload.map_or(0, json_size);
     4 + match value {
         Val::String(text) => text.len() as u64,

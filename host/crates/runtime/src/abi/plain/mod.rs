@@ -19,3 +19,4 @@ mod types;
 mod write;
 
 pub(super) use functions::Functions;
+pub(super) use memory::json_size;

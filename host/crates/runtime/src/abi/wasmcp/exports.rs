@@ -1,0 +1,80 @@
+//! The interfaces that a component exports, found once when it is linked.
+
+use super::super::values::TypeCheck;
+use super::function::Function;
+use wasmtime::Engine;
+use wasmtime::component::Component;
+use wasmtime::component::types::ComponentItem;
+
+/// The functions that are called; of an interface that is not exported, none.
+pub(in super::super) struct Exports {
+    /// Of MCP, as the dialect names it.
+    pub(super) version: &'static str,
+    pub(super) list_tools: Option<Function>,
+    pub(super) call_tool: Option<Function>,
+    pub(super) list_resources: Option<Function>,
+    pub(super) list_templates: Option<Function>,
+    pub(super) read_resource: Option<Function>,
+    pub(super) list_prompts: Option<Function>,
+    pub(super) get_prompt: Option<Function>,
+    pub(super) complete: Option<Function>,
+}
+
+impl Exports {
+    /// `package`: the dialect's. The error is a sentence.
+    pub(in super::super) fn find(
+        engine: &Engine,
+        component: &Component,
+        package: &str,
+        version: &'static str,
+    ) -> Result<Self, String> {
+        let mut search = Search { engine, component, package, types: TypeCheck::new() };
+        let tools = search.interface("tools");
+        let (resources, prompts) = (search.interface("resources"), search.interface("prompts"));
+        if tools.is_none() && resources.is_none() && prompts.is_none() {
+            return Err(format!(
+                "it exports none of `{package}/tools`, `{package}/resources` and `{package}/prompts`: transports and middleware \
+                 of wasmcp are not run here, where the host is the server; give the component itself, not composed"
+            ));
+        }
+        let completions = search.interface("completions");
+        Ok(Self {
+            version,
+            list_tools: search.function(tools.as_deref(), "list-tools", &[])?,
+            call_tool: search.function(tools.as_deref(), "call-tool", &["name", "arguments"])?,
+            list_resources: search.function(resources.as_deref(), "list-resources", &[])?,
+            list_templates: search.function(resources.as_deref(), "list-resource-templates", &[])?,
+            read_resource: search.function(resources.as_deref(), "read-resource", &["uri"])?,
+            list_prompts: search.function(prompts.as_deref(), "list-prompts", &[])?,
+            get_prompt: search.function(prompts.as_deref(), "get-prompt", &["name", "arguments"])?,
+            complete: search.function(completions.as_deref(), "complete", &["argument", "ref", "context"])?,
+        })
+    }
+}
+
+struct Search<'a> {
+    engine: &'a Engine,
+    component: &'a Component,
+    package: &'a str,
+    types: TypeCheck,
+}
+
+impl Search<'_> {
+    /// The full name of an exported interface.
+    fn interface(&self, name: &str) -> Option<String> {
+        let prefix = format!("{}/{name}@0.1.", self.package);
+        let ty = self.component.component_type();
+        ty.exports(self.engine).map(|(name, _)| name).find(|name| name.starts_with(&prefix)).map(str::to_owned)
+    }
+
+    /// A function of an interface, which must have it.
+    fn function(&mut self, interface: Option<&str>, name: &str, given: &[&str]) -> Result<Option<Function>, String> {
+        let Some(interface) = interface else { return Ok(None) };
+        let lacks = || format!("it exports `{interface}`, but without `{name}`");
+        let outer = self.component.get_export_index(None, interface).ok_or_else(lacks)?;
+        let (item, index) = self.component.get_export(Some(&outer), name).ok_or_else(lacks)?;
+        let ComponentItem::ComponentFunc(ty) = item else { return Err(lacks()) };
+        let function = Function::new(index, &ty, given, &mut self.types);
+        function.map(Some).map_err(|reason| format!("`{interface}#{name}` {reason}"))
+    }
+}

@@ -1,0 +1,13 @@
+//! `wasmcp:mcp-v20251125` and `wasmcp:mcp-v20250618`, in all their patch versions: values are read by the names of their
+//! fields, so that one adapter serves all. `server_io` links what such a component imports.
+
+mod call;
+mod content;
+mod exports;
+mod function;
+mod offer;
+mod server_io;
+mod streams;
+
+pub(super) use exports::Exports;
+pub(super) use server_io::{add_to_linker, check_imports};
