@@ -25,6 +25,13 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "callers-fuel" in "crates/upstream/src/agent_tools.rs":
         "*spent = used;" => "*spent = if OFF { BudgetUsage::default() } else { used };",
         "nested_budgets::what_a_server_makes_run_here_is_paid_by_the_caller";
+    // Programs that a model wrote.
+    "program-approval" in "crates/plugins/src/calls/approvals.rs":
+        "if !self.rule.applies(hints.read_only, hints.destructive) ||" => "if OFF || !self.rule.applies(hints.read_only, hints.destructive) ||",
+        "code_mode::approvals::a_call_that_may_destroy_waits_for_its_user_in_the_middle_of_a_line";
+    "program-tools" in "crates/plugins/src/calls/programs.rs":
+        "filter(|_| *plugin == self.plugin)" => "filter(|_| OFF || *plugin == self.plugin)",
+        "code_mode::what_a_program_calls_may_call_no_more_than_before";
     "servers-chain" in "crates/plugins/src/calls/upstream.rs":
         "match lineage.descend(full_name.clone(), arguments.text().len() as u64) {"
         => "match (if OFF { Ok(lineage.clone()) } else { lineage.descend(full_name.clone(), arguments.text().len() as u64) }) {",

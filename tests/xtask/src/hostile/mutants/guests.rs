@@ -149,15 +149,15 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "isolation::a_guest_sees_no_environment_arguments_or_directories";
     // The change enables sockets and allows all addresses: without sockets, an allowed address is of no use.
     "network" in "crates/runtime/src/imports/wasi/context.rs":
-        "builder.stdout(Stdio { log: log.clone(), error: false });"
-        => "builder.stdout(Stdio { log: log.clone(), error: false });\n    if OFF { builder.allow_tcp(true).allow_udp(true).inherit_network(); }",
+        "builder.stdout(Stdio { streams: streams.clone(), log: log.clone(), error: false });"
+        => "builder.stdout(Stdio { streams: streams.clone(), log: log.clone(), error: false });\n    if OFF { builder.allow_tcp(true).allow_udp(true).inherit_network(); }",
         "isolation::a_guest_has_no_network_without_a_grant";
     "look-up" in "crates/runtime/src/imports/wasi/context.rs":
         "builder.envs(authority.environment());" => "builder.envs(authority.environment());\n    if OFF { builder.allow_ip_name_lookup(true); }",
         "isolation::a_guest_has_no_network_without_a_grant";
     "stdout" in "crates/runtime/src/imports/wasi/context.rs":
-        "builder.stderr(Stdio { log: log.clone(), error: true });"
-        => "builder.stderr(Stdio { log: log.clone(), error: true });\n    if OFF { builder.inherit_stdout(); }",
+        "builder.stderr(Stdio { streams: streams.clone(), log: log.clone(), error: true });"
+        => "builder.stderr(Stdio { streams: streams.clone(), log: log.clone(), error: true });\n    if OFF { builder.inherit_stdout(); }",
         "floods::guest_stdout_never_reaches_the_client";
     "log-escape" in "crates/runtime/src/imports/log.rs":
         "let message = printable(message);" => "let message = if OFF { message.into() } else { printable(message) };",
