@@ -274,7 +274,15 @@ fn a_task_goes_on_after_its_host_was_killed() {
 /// Each call makes the resource that it needs, and nothing of it is left for the next.
 #[test]
 fn methods_make_their_resource() {
-    let mut client = Client::of(&plugin("plain-resources", "limits.fuel = 100_000_000"));
+    let home = Home::new();
+    // What is left out is said when a component is read, not when it is known already.
+    let cache = home.path().join("cache");
+    let config = plugin("plain-resources", "limits.fuel = 100_000_000");
+    let server = Server::spawn(home, &config, &[], |command| {
+        command.env("PORTCULLIS_CACHE", cache);
+    });
+    server.wait_until_loaded();
+    let mut client = Client::of_server(server);
     let tools = client.tools();
     let names: Vec<_> =
         tools.iter().filter_map(|tool| tool["name"].as_str()?.strip_prefix("plain-resources__")).collect();

@@ -201,8 +201,7 @@ impl Steering {
 
     /// Whether the call waits, and nothing but a message lets it go on.
     pub fn waits(&self) -> bool {
-        let queue = self.0.borrow();
-        queue.waiting > 0 && queue.unread.is_empty() && !queue.has_ended
+        self.0.borrow().waits()
     }
 
     /// Sees that the call waits or goes on.
@@ -215,7 +214,8 @@ impl Steering {
     pub fn close(&self, waits: bool) -> Option<Vec<SteeringMessage>> {
         let mut unread = None;
         self.0.send_if_modified(|queue| {
-            if !waits || queue.waiting > 0 {
+            // A message may be there that the call has not been woken for yet.
+            if !waits || queue.waits() {
                 queue.is_closed = true;
                 unread = Some(queue.unread.drain(..).collect());
             }
@@ -257,6 +257,10 @@ impl Drop for Waiting<'_> {
 }
 
 impl Queue {
+    fn waits(&self) -> bool {
+        self.waiting > 0 && self.unread.is_empty() && !self.has_ended
+    }
+
     fn say(&mut self, message: SteeringMessage) -> Result<Option<u64>, SteeringError> {
         match message.seq {
             Some(_) if self.is_behind => return Err(SteeringError::Closed),
@@ -378,7 +382,12 @@ mod tests {
         let mut waits = Box::pin(steering.receive(None));
         assert!((&mut waits).now_or_never().is_none());
         steering.say(numbered(0, false)).unwrap();
-        assert_eq!(steering.close(true), Some(vec![numbered(0, false)]));
+        assert_eq!(steering.close(true), None, "it is about to go on");
+        assert_eq!(waits.await, Received::Message(numbered(0, false)));
+        let mut waits = Box::pin(steering.receive(None));
+        assert!((&mut waits).now_or_never().is_none());
+        steering.say(numbered(1, false)).unwrap();
+        assert_eq!(steering.close(false), Some(vec![numbered(1, false)]));
         assert!(waits.now_or_never().is_none(), "it reads nothing any more");
         assert!(steering.is_closed() && steering.say(text("late")).is_err());
         assert_eq!(Steering::default().close(true), None, "nobody waits");
