@@ -67,7 +67,7 @@ fn a_call_that_saves_gets_no_limit_anew() {
     for (limits, line, said) in [
         ("limits.fuel = 150000000", "burn 15000000", "fuel"),
         ("limits.questions = 4", "size log", "questions"),
-        ("limits.metering = \"ticks\"\nlimits.cpu = \"300ms\"", "burn 400000000", "units of fuel"),
+        ("limits.metering = \"ticks\"\nlimits.cpu = \"150ms\"", "burn 400000000", "units of fuel"),
     ] {
         let (ended, _) = run(World::with(limits, ""), &often(line), true);
         assert!(ended.to_string().contains(said), "{limits}: {ended}");
