@@ -1,7 +1,10 @@
 // `console`: each line is a chunk of the call, for whoever watches, and part of the result, for the model.
 
-/// Characters that are kept for the result. A model pays for each; what is beyond is in the chunks.
+/// Characters that are kept for the result. A model pays for each; more is in the chunks.
 const KEPT = 16_384;
+/// Characters that are sent as chunks. Chunks and the result share the output of the call: a program that prints much still has its
+/// result.
+const SENT = 262_144;
 /// Characters of one line. Bounds the work of a program that prints a huge value.
 const LONGEST = 65_536;
 
@@ -10,6 +13,7 @@ export class Console {
   #kept = "";
   #left = 0;
   #isOpen = true;
+  #sent = 0;
 
   /// `emit` sends a chunk; it returns false once no more are taken.
   constructor(emit) {
@@ -21,7 +25,8 @@ export class Console {
 
   #write(words) {
     const line = words.length > LONGEST ? `${words.slice(0, LONGEST)}…` : words;
-    this.#isOpen &&= this.#emit(`${line}\n`);
+    this.#sent += line.length + 1;
+    this.#isOpen &&= this.#sent <= SENT && this.#emit(`${line}\n`);
     const room = KEPT - this.#kept.length;
     this.#kept += `${line}\n`.slice(0, room);
     this.#left += Math.max(line.length + 1 - room, 0);

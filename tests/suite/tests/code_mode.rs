@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::fs;
 use suite::{Called, Client, Era, Home, Server, agent, agent_from, paths, plugin, plugin_from, portcullis};
 
-const FILES: &str = r#"grants.filesystem = [{ host = "work", guest = "/work", access = "write" }]"#;
+const FILES: &str = r#"grants.filesystem = [{ host = "work", guest = "/files", access = "write" }]"#;
 const ALL: &str = r#"grants.agent-tools = ["*.*"]"#;
 
 /// Code mode with these settings, beside the plugin `files`.
@@ -46,7 +46,7 @@ fn names(client: &mut Client) -> Vec<String> {
 fn clients_see_three_tools_in_the_place_of_all() {
     let mut client = Client::of(&config("only = true", ALL));
     assert_eq!(names(&mut client), ["describe_tool", "run_code", "search_tools"]);
-    let hidden = client.request("tools/call", json!({ "name": "files__list", "arguments": { "path": "/work" } }));
+    let hidden = client.request("tools/call", json!({ "name": "files__list", "arguments": { "path": "/files" } }));
     assert_eq!(hidden.error_code(), -32602, "{}", hidden.message);
     let found = client.call("search_tools", json!({ "query": "write a file" })).good();
     assert!(found.starts_with("files.write: "), "{found}");
@@ -71,7 +71,7 @@ fn a_program_calls_tools_and_returns_what_it_wants_to() {
         let called = run(
             &mut client,
             "const names: string[] = ['a.txt', 'b.txt'];\n\
-             const texts = await Promise.all(names.map(async (name) => await tools.files.read({ path: `/work/${name}` })));\n\
+             const texts = await Promise.all(names.map(async (name) => await tools.files.read({ path: `/files/${name}` })));\n\
              console.log(`read ${texts.length} files`);\n\
              return texts.map((text) => text.text ?? text);",
         );
@@ -116,8 +116,8 @@ fn grants_decide_what_programs_may_call() {
     fs::write(home.work().join("a.txt"), "one").unwrap();
     let granted = r#"grants.agent-tools = ["files.read", "files.list"]"#;
     let mut client = Client::of_server(Server::start_in(home, &config("approval = \"never\"", granted)));
-    let code = "const { text } = await tools.files.read({ path: '/work/a.txt' });\n\
-                try { await tools.files.write({ path: '/work/b.txt', text: 'x' }) } catch (error) { return error.code }";
+    let code = "const { text } = await tools.files.read({ path: '/files/a.txt' });\n\
+                try { await tools.files.write({ path: '/files/b.txt', text: 'x' }) } catch (error) { return error.code }";
     assert_eq!(result(&run(&mut client, code)), "denied");
     let logged = client.server.wait_for_log("denied: agent-tools");
     assert!(logged.contains(r#"portcullis grant code 'agent-tools = ["files.write"]'"#), "{logged}");
@@ -145,7 +145,7 @@ fn what_a_program_calls_may_call_no_more_than_before() {
 fn only_the_named_plugin_runs_programs() {
     let named = config("", "").replace("[code]\nplugin = \"code\"\n", "");
     let mut client = Client::of(&named.replace("prefix = false", &format!("prefix = false\n{ALL}")));
-    let why = error(&run(&mut client, "return await tools.files.read({ path: '/work/a.txt' })"));
+    let why = error(&run(&mut client, "return await tools.files.read({ path: '/files/a.txt' })"));
     assert!(why.contains("no such tool"), "{why}");
 }
 
@@ -153,7 +153,7 @@ fn only_the_named_plugin_runs_programs() {
 fn an_agent_side_plugin_hides_one_of_the_same_name() {
     let both = agent("files", "echo", "");
     let mut client = Client::of(&(config("approval = \"never\"", ALL) + &both));
-    let why = error(&run(&mut client, "return await tools.files.read({ path: '/work/a.txt' })"));
+    let why = error(&run(&mut client, "return await tools.files.read({ path: '/files/a.txt' })"));
     assert!(why.contains("no such tool"), "{why}");
     assert_eq!(result(&run(&mut client, "return (await tools.files.run({ n: 2 })).n")), 2);
 }
@@ -190,8 +190,9 @@ fn hostile_programs_end_as_hostile_plugins_do() {
     let flooded = result(&run(&mut client, flood));
     assert_eq!(flooded[0], 10, "{flooded}");
     assert!(flooded[1].as_str().unwrap().contains("calls"), "{flooded}");
-    let printed = run(&mut client, "for (let i = 0; i < 100000; i++) console.log('x'.repeat(100)); return 1");
-    assert!(printed.is_error() || printed.result().to_string().len() < 64 << 10, "what it prints is bounded");
+    let printed = run(&mut client, "for (let i = 0; i < 10000; i++) console.log('x'.repeat(100)); return 1");
+    assert!(printed.good().len() < 20 << 10, "what it prints is bounded in the result: {}", printed.good().len());
+    assert!(printed.usage()["outputBytes"].as_u64().unwrap() <= 300 << 10, "and in all: {}", printed.usage());
     // A program changes what it is given; it learns nothing and is given nothing by that.
     let tricks = "Object.prototype.tag = 'ok'; Array.prototype.map = () => []; JSON.parse = () => ({ code: '1' });\n\
                   Promise.prototype.then = null; return await tools.echo.run({ n: 3 })";
@@ -245,7 +246,7 @@ fn each_inner_call_is_audited() {
     let home = Home::new();
     fs::write(home.work().join("a.txt"), "one").unwrap();
     let mut client = Client::of_server(Server::start_in(home, &config("", ALL)));
-    run(&mut client, "await tools.files.read({ path: '/work/a.txt' }); await tools.files.list({ path: '/work' })")
+    run(&mut client, "await tools.files.read({ path: '/files/a.txt' }); await tools.files.list({ path: '/files' })")
         .good();
     client.server.close_stdin();
     client.server.ended();

@@ -34,6 +34,11 @@ impl ToolCaller for UpstreamTools {
         self.0.tools().iter().map(|tool| named(&tool.tool)).collect()
     }
 
+    fn tool(&self, name: &str) -> Option<Tool> {
+        let found = self.0.0.tool(self.local_name(name)?).ok()?;
+        Some(Tool { name: name.to_owned(), ..found.tool.clone() })
+    }
+
     fn find(&self, name: &str) -> Result<Origin, AgentError> {
         let Some(tool) = self.local_name(name) else { return Err(AgentError::UnknownTool(name.to_owned())) };
         self.0.0.connection()?;

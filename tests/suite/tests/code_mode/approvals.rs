@@ -6,7 +6,7 @@ use std::fs;
 use std::time::Instant;
 use suite::{Called, Client, Era, Server, agent_from, paths};
 
-const WRITE: &str = "await tools.files.write({ path: '/work/NAME', text: 'x' });\n";
+const WRITE: &str = "await tools.files.write({ path: '/files/NAME', text: 'x' });\n";
 
 fn asking(era: Era, settings: &str) -> Client {
     let abilities = json!({ "elicitation": { "form": {} } });
@@ -44,12 +44,12 @@ fn a_call_that_may_destroy_waits_for_its_user_in_the_middle_of_a_line() {
     let code = write("a") + &write("b") + "return 'done'";
     let asked = run(&mut client, &code);
     let message = question(&asked).1;
-    for part in ["files.write", "/work/a", "A program that your agent wrote"] {
+    for part in ["files.write", "/files/a", "A program that your agent wrote"] {
         assert!(message.contains(part), "{part}: {message}");
     }
     assert!(!work.join("a").exists(), "nothing is written before the answer");
     let asked = answered(&mut client, &code, &asked, allow("once"));
-    assert!(question(&asked).1.contains("/work/b") && work.join("a").exists() && !work.join("b").exists());
+    assert!(question(&asked).1.contains("/files/b") && work.join("a").exists() && !work.join("b").exists());
     assert_eq!(result(&answered(&mut client, &code, &asked, allow("once"))), "done");
     assert!(work.join("b").exists());
 }
@@ -61,7 +61,7 @@ fn a_user_may_allow_all_calls_of_a_tool_in_one_run() {
     let asked = run(&mut client, &code);
     assert_eq!(result(&answered(&mut client, &code, &asked, allow("all"))), "done");
     let asked = run(&mut client, &code);
-    assert!(question(&asked).1.contains("/work/a"), "the next run asks again");
+    assert!(question(&asked).1.contains("/files/a"), "the next run asks again");
 }
 
 #[test]
@@ -84,14 +84,14 @@ fn a_client_that_cannot_ask_is_told_no() {
         let why = error(&run(&mut client, &write("a")));
         assert!(why.contains("needs the user's approval") && why.contains("code.approval"), "{why}");
         assert!(!client.server.home.work().join("a").exists());
-        let listed = run(&mut client, "return (await tools.files.list({ path: '/work' })) !== undefined");
+        let listed = run(&mut client, "return (await tools.files.list({ path: '/files' })) !== undefined");
         assert_eq!(result(&listed), true, "what only reads needs no approval");
     }
 }
 
 #[test]
 fn the_operator_says_which_calls_need_approval() {
-    let read = "await tools.files.list({ path: '/work' }); return 1";
+    let read = "await tools.files.list({ path: '/files' }); return 1";
     let mut client = asking(Era::Modern, "approval = \"always\"");
     assert!(question(&run(&mut client, read)).1.contains("files.list"));
     let mut client = asking(Era::Modern, "approval = \"writes\"");
@@ -104,7 +104,7 @@ fn the_operator_says_which_calls_need_approval() {
 #[test]
 fn arguments_that_are_too_long_to_review_are_not_asked_about() {
     let mut client = asking(Era::Modern, "");
-    let code = "await tools.files.write({ path: '/work/a', text: 'x'.repeat(5000) })";
+    let code = "await tools.files.write({ path: '/files/a', text: 'x'.repeat(5000) })";
     let why = error(&run(&mut client, code));
     assert!(why.contains("longer than what a person is shown"), "{why}");
     let why = error(&run(&mut client, "await tools.files.write({ path: 7 })"));

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use protocol::names::CLIENT_TOOLS;
-use runtime::imports::{AgentError, AgentTool, Origin, ReverseCall, ReverseOutcome, ToolCaller};
+use runtime::imports::{AgentError, AgentTool, Origin, ReverseCall, ReverseOutcome, Tool, ToolCaller};
 use std::sync::Arc;
 
 pub(crate) struct HostToolsOnly(pub(crate) Arc<dyn ToolCaller>);
@@ -11,6 +11,10 @@ pub(crate) struct HostToolsOnly(pub(crate) Arc<dyn ToolCaller>);
 impl ToolCaller for HostToolsOnly {
     fn tools(&self) -> Vec<AgentTool> {
         self.0.tools()
+    }
+
+    fn tool(&self, name: &str) -> Option<Tool> {
+        self.0.tool(name)
     }
 
     fn find(&self, name: &str) -> Result<Origin, AgentError> {

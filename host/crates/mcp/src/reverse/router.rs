@@ -16,7 +16,7 @@ use futures::future::BoxFuture;
 use platform::clock::Clock;
 use policy::{BudgetUsage, Principal};
 use runtime::imports::{
-    AgentError, AgentResult, AgentTool, BudgetKind, ClientError, Exhaustion, Origin, ReverseCall, ReverseOutcome,
+    AgentError, AgentResult, AgentTool, BudgetKind, ClientError, Exhaustion, Origin, ReverseCall, ReverseOutcome, Tool,
     ToolCaller,
 };
 use runtime::journal::Again;
@@ -267,6 +267,14 @@ impl ToolCaller for LaneRouter {
             tools.extend(stand_in.tools(self.view.abilities()).filter(|it| !known.contains(&it.tool.name)));
         }
         tools
+    }
+
+    fn tool(&self, name: &str) -> Option<Tool> {
+        let host = &self.resources.host;
+        if host.find(name).is_ok() {
+            return host.tool(name);
+        }
+        self.tools().into_iter().find(|found| found.tool.name == name).map(|found| found.tool)
     }
 
     fn find(&self, name: &str) -> Result<Origin, AgentError> {

@@ -10,8 +10,8 @@ use runtime::imports::{
     count_questions,
 };
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 /// Bytes of the arguments that are shown. Nobody reviews a longer question; a long one could hide what it does in its middle.
 const MAX_ARGUMENTS: usize = 4 << 10;
@@ -19,6 +19,7 @@ const MAX_ARGUMENTS: usize = 4 << 10;
 const MAX_DESCRIPTION: usize = 500;
 /// Kept for the tools of one run that its user approved for the rest of it. Bounds memory; there are not so many tools.
 const MAX_APPROVED: usize = 1_000;
+static FORM: LazyLock<Result<FormSchema, String>> = LazyLock::new(|| FormSchema::new(SCHEMA));
 const SCHEMA: &str = r#"{"type":"object","properties":{"allow":{"type":"string","title":"Allow","oneOf":[{"const":"once","title":"This call"},{"const":"all","title":"All calls of this tool in this run"}]}},"required":["allow"]}"#;
 
 /// What the user of one run has approved.
@@ -35,10 +36,15 @@ impl Approvals {
         Self { rule, clock, approved: Mutex::default(), next_key: AtomicU64::new(1) }
     }
 
+    /// Whether the user is asked before a call of this tool.
+    pub(super) fn asks_about(&self, tool: &Tool, name: &str) -> bool {
+        let hints = &tool.annotations;
+        self.rule.applies(hints.read_only, hints.destructive) && !self.approved.lock().contains(name)
+    }
+
     /// Asks the user, if the call needs approval. The question comes from the host: no program can answer it or leave it out.
     pub(super) async fn approve(&self, call: &ReverseCall, tool: &Tool) -> Result<(), AgentError> {
-        let hints = &tool.annotations;
-        if !self.rule.applies(hints.read_only, hints.destructive) || self.approved.lock().contains(&call.name) {
+        if !self.asks_about(tool, &call.name) {
             return Ok(());
         }
         if !call.client.abilities().form {
@@ -47,7 +53,7 @@ impl Approvals {
             return Err(AgentError::Declined(why.into()));
         }
         let message = message(call, tool)?;
-        let schema = FormSchema::new(SCHEMA).map_err(AgentError::Failed)?;
+        let schema = FORM.clone().map_err(AgentError::Failed)?;
         count_questions(&call.lineage, 1).map_err(AgentError::Exhausted)?;
         // In a journaled call it is the same whichever instance makes the call.
         let key = match call.journal.name() {

@@ -34,6 +34,10 @@ impl ToolCaller for LocalTools {
         self.catalog.snapshot().agent_plugins().iter().flat_map(tools_of).collect()
     }
 
+    fn tool(&self, name: &str) -> Option<Tool> {
+        self.catalog.snapshot().agent_tool(name).map(|(_, tool)| tool.tool.clone())
+    }
+
     fn find(&self, name: &str) -> Result<Origin, AgentError> {
         let catalog = self.catalog.snapshot();
         match catalog.agent_tool(name) {

@@ -69,9 +69,7 @@ impl ProgramTools {
     /// for a tool is asked in any case.
     fn find_of_host(&self, name: &str) -> Option<Tool> {
         match self.agent.find(name).ok()? {
-            Origin::Component(_) | Origin::Upstream(_) => {
-                self.agent.tools().into_iter().find(|found| found.tool.name == name).map(|found| found.tool)
-            }
+            Origin::Component(_) | Origin::Upstream(_) => self.agent.tool(name),
             Origin::Client | Origin::Model | Origin::User => None,
         }
     }
@@ -110,8 +108,10 @@ impl ToolCaller for ProgramTools {
         let agent = self.agent.clone();
         match self.find_own(&call.name) {
             Some((plugin, tool)) => {
-                // Before anybody is asked about it.
-                if let Err(reason) = tool.check_arguments(call.arguments.value()) {
+                // Nobody is asked about what would not run; otherwise the call checks this itself.
+                if self.approvals.asks_about(&tool.tool, &call.name)
+                    && let Err(reason) = tool.check_arguments(call.arguments.value())
+                {
                     return ReverseOutcome::unasked(AgentError::InvalidArguments(reason));
                 }
                 let (parent, id) = (call.parent.clone(), call.context.id.clone());

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use platform::sync::RwLock;
 use policy::Origin;
-use runtime::imports::{AgentError, AgentTool, ReverseCall, ReverseOutcome, ToolCaller};
+use runtime::imports::{AgentError, AgentTool, ReverseCall, ReverseOutcome, Tool, ToolCaller};
 use runtime::journal::Again;
 use std::sync::Arc;
 
@@ -43,6 +43,10 @@ impl ToolCallerChain {
 impl ToolCaller for ToolCallerChain {
     fn tools(&self) -> Vec<AgentTool> {
         self.all().iter().flat_map(|caller| caller.tools()).collect()
+    }
+
+    fn tool(&self, name: &str) -> Option<Tool> {
+        self.find_caller(name).ok().and_then(|(caller, _)| caller.tool(name))
     }
 
     fn find(&self, name: &str) -> Result<Origin, AgentError> {

@@ -27,7 +27,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "nested_budgets::what_a_server_makes_run_here_is_paid_by_the_caller";
     // Programs that a model wrote.
     "program-approval" in "crates/plugins/src/calls/approvals.rs":
-        "if !self.rule.applies(hints.read_only, hints.destructive) ||" => "if OFF || !self.rule.applies(hints.read_only, hints.destructive) ||",
+        "self.rule.applies(hints.read_only, hints.destructive) &&" => "!OFF && self.rule.applies(hints.read_only, hints.destructive) &&",
         "code_mode::approvals::a_call_that_may_destroy_waits_for_its_user_in_the_middle_of_a_line";
     "program-tools" in "crates/plugins/src/calls/programs.rs":
         "filter(|_| *plugin == self.plugin)" => "filter(|_| OFF || *plugin == self.plugin)",

@@ -139,6 +139,10 @@ struct RecordedCall {
 #[async_trait]
 pub trait ToolCaller: Send + Sync {
     fn tools(&self) -> Vec<AgentTool>;
+    /// One of them.
+    fn tool(&self, name: &str) -> Option<Tool> {
+        self.tools().into_iter().find(|found| found.tool.name == name).map(|found| found.tool)
+    }
     /// The side that would answer; otherwise why there is none.
     fn find(&self, name: &str) -> Result<Origin, AgentError>;
     /// Calls one tool.
