@@ -50,6 +50,7 @@ impl Call {
         // What else clients see is not needed, but by programs. Agent-side plugins may be called.
         if config.code.as_ref().is_none_or(|code| *code.plugin.name != called.plugin) {
             config.plugins.retain(|spec| *spec.id.name == called.plugin);
+            config.code = None;
         }
         let (broker, cancel) = (host::open_connection_broker(&config)?, CancellationToken::new());
         let (host, mut loading) = Host::start(&config, broker.clone()).await?;

@@ -263,6 +263,10 @@ fn a_plugin_that_is_not_there_is_warned_of() {
     let client = Client::of_server(Server::start_in(home, "[code]\nplugin = \"code\"\n"));
     client.server.wait_for_log("[code] has no effect: there is no [plugins.code]");
     let home = Home::new();
+    home.write("portcullis.toml", config("", ALL));
+    let called = portcullis(&home, &["call", "files", "list", "path=/files"]);
+    assert!(called.good().len() < 1_000 && !called.stderr.contains("[code]"), "not of one that is: {called:?}");
+    let home = Home::new();
     home.write("portcullis.toml", "[code]\nplugin = \"a b\"\n");
     assert!(portcullis(&home, &["serve"]).refused().contains("[code]"));
 }
