@@ -4,7 +4,7 @@ use super::{ALL, config, error, program, result, run};
 use serde_json::{Value, json};
 use std::fs;
 use std::time::Instant;
-use suite::{Called, Client, Era, Server, agent_from, paths};
+use suite::{Called, Client, Era, Server, agent_from, paths, portcullis};
 
 const WRITE: &str = "await tools.files.write({ path: '/files/NAME', text: 'x' });\n";
 
@@ -52,6 +52,11 @@ fn a_call_that_may_destroy_waits_for_its_user_in_the_middle_of_a_line() {
     assert!(question(&asked).1.contains("/files/b") && work.join("a").exists() && !work.join("b").exists());
     assert_eq!(result(&answered(&mut client, &code, &asked, allow("once"))), "done");
     assert!(work.join("b").exists());
+    client.server.close_stdin();
+    client.server.ended();
+    let told = portcullis(&client.server.home, &["audit", "tail", "--json"]).good().to_owned();
+    let decided: Vec<_> = told.lines().filter(|line| line.contains("\"approval\"")).collect();
+    assert!(decided.len() == 2 && decided.iter().all(|line| line.contains("\"allowed\"")), "{told}");
 }
 
 #[test]

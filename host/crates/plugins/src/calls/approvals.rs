@@ -1,5 +1,6 @@
 //! The user's approval of calls that a program makes.
 
+use platform::audit::{AuditEvent, CallAudit};
 use platform::clock::Clock;
 use platform::sync::Mutex;
 use platform::telemetry::printable;
@@ -64,9 +65,12 @@ impl Approvals {
         let questions = vec![(key, CheckedQuestion::Form { message, schema })];
         let batch = QuestionBatch { plugin: call.plugin.clone(), questions, timeout, step: None };
         let started = self.clock.now();
+        let mut record = ApprovalRecord { audit: &call.audit, outcome: "cancelled" };
         let replies = call.client.ask(batch).await;
         call.lineage.count_wait(self.clock.now().saturating_duration_since(started));
-        match allowed(replies.map_err(to_agent_error)?.pop())? {
+        let allowed = replies.map_err(to_agent_error).and_then(|mut replies| allowed(replies.pop()));
+        record.outcome = allowed.as_ref().map_or_else(AgentError::name, |allowed| allowed.name());
+        match allowed? {
             Allowed::Once => {}
             Allowed::All => {
                 let mut approved = self.approved.lock();
@@ -82,6 +86,27 @@ impl Approvals {
 enum Allowed {
     Once,
     All,
+}
+
+impl Allowed {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Once => "allowed",
+            Self::All => "allowed-for-run",
+        }
+    }
+}
+
+/// Recorded when the user has answered, or the call is dropped.
+struct ApprovalRecord<'a> {
+    audit: &'a CallAudit,
+    outcome: &'static str,
+}
+
+impl Drop for ApprovalRecord<'_> {
+    fn drop(&mut self) {
+        self.audit.record(AuditEvent::Question { kind: "approval", outcome: self.outcome });
+    }
 }
 
 /// Only a clear yes is one.
