@@ -129,3 +129,17 @@ fn a_transcript_that_cannot_be_read_says_where() {
     let ran = portcullis(&home, &["test", echo.to_str().unwrap()]);
     assert!(ran.refused().contains("the folder `tests` cannot be read"), "{}", ran.refused());
 }
+
+/// The transcripts that plugins have beside them.
+#[test]
+fn plugins_do_what_their_transcripts_say() {
+    let home = Home::new();
+    for name in ["data", "pdf"] {
+        let mut arguments = vec!["test".to_owned(), paths::real_plugin(name).to_str().unwrap().to_owned()];
+        let files = fs::read_dir(paths::root().join("plugins").join(name).join("tests")).unwrap();
+        let files = files.map(|file| file.unwrap().path().to_str().unwrap().to_owned());
+        arguments.extend(files.filter(|file| file.ends_with(".toml")));
+        assert!(arguments.len() > 2, "{name} has no transcript");
+        portcullis(&home, &arguments.iter().map(String::as_str).collect::<Vec<_>>()).good();
+    }
+}
