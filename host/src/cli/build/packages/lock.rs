@@ -20,7 +20,7 @@ pub(super) struct Wheel {
 }
 
 impl Wheel {
-    fn of(file: &str, digest: Digest) -> anyhow::Result<Self> {
+    fn new(file: &str, digest: Digest) -> anyhow::Result<Self> {
         let parts: Vec<&str> = file.strip_suffix(PURE).unwrap_or_default().split('-').collect();
         // A build number may stand before the Python; it would make a file of its own for the same version.
         let [name, version, python] = parts[..] else { bail!("{file} is not a pure-Python wheel (py3-none-any)") };
@@ -47,8 +47,8 @@ pub(super) struct Lock {
 
 impl Lock {
     /// Of files and their digests.
-    pub(super) fn of(dependencies: &[String], files: Vec<(String, Digest)>) -> anyhow::Result<Self> {
-        let wheels = files.into_iter().map(|(file, digest)| Wheel::of(&file, digest));
+    pub(super) fn new(dependencies: &[String], files: Vec<(String, Digest)>) -> anyhow::Result<Self> {
+        let wheels = files.into_iter().map(|(file, digest)| Wheel::new(&file, digest));
         let mut wheels = wheels.collect::<anyhow::Result<Vec<_>>>()?;
         wheels.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         Ok(Self { dependencies: dependencies.to_vec(), wheels })
@@ -72,7 +72,7 @@ impl Lock {
         }
         let dependencies: Vec<String> =
             dependencies.with_context(|| format!("it has no line with `{}`", FOR.trim()))?;
-        let lock = Self::of(&dependencies, files)?;
+        let lock = Self::new(&dependencies, files)?;
         let same = |line: &str| line.starts_with('#') || lock.requirements().lines().any(|ours| line.starts_with(ours));
         ensure!(
             text.lines().all(|line| line.is_empty() || same(line)),
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let lock = Lock::of(&["pypdf>=6; python_version > \"3\"".into()], files()).unwrap();
+        let lock = Lock::new(&["pypdf>=6; python_version > \"3\"".into()], files()).unwrap();
         let text = lock.text();
         assert_eq!(Lock::parse(&text).unwrap(), lock);
         assert!(text.contains("\na_b==1!2.0+x --hash=sha256:"), "{text}");
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn nothing_else_is_read() {
-        let text = Lock::of(&["pypdf".into()], files()).unwrap().text();
+        let text = Lock::new(&["pypdf".into()], files()).unwrap().text();
         for (from, to, said) in [
             ("# For: ", "# for: ", "has no line with `# For:`"),
             ("# For: [", "# For: ", "line 2 is none"),

@@ -122,7 +122,7 @@ fn resolve(python: &Path, work: &Path, dependencies: &[String], before: Option<&
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         files.push((name, Digest::sha256(&fs::read(&path)?)));
     }
-    let lock = Lock::of(dependencies, files)?;
+    let lock = Lock::new(dependencies, files)?;
     // The same version with other bytes is not an update: somebody has changed the index.
     for wheel in before.map_or(&[][..], |before| &before.wheels) {
         let now = lock.wheels.iter().find(|now| (&now.name, &now.version) == (&wheel.name, &wheel.version));
