@@ -93,7 +93,7 @@ impl Project {
         let said = read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let (project, ours) = (&said["project"], &said["tool"]["portcullis"]);
         ensure!(project.is_object(), "{} has no [project] with name and version", path.display());
-        let dependencies = project.get("dependencies").map_or(Ok(Vec::new()), |list| Vec::deserialize(list));
+        let dependencies = project.get("dependencies").map_or(Ok(Vec::new()), Vec::deserialize);
         let dependencies = dependencies.with_context(|| {
             format!("{}: dependencies is not a list of strings, such as \"pypdf>=6\"", path.display())
         })?;
