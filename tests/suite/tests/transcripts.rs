@@ -169,7 +169,7 @@ pdf('deep.pdf', one, b'[' * 100_000)
     suite::cli::run(python).good();
     home.write(
         "portcullis.toml",
-        &suite::plugin_from(
+        suite::plugin_from(
             "pdf",
             &paths::real_plugin("pdf"),
             "limits.memory = \"128 MiB\"\nlimits.fuel = 2_000_000_000\n\
