@@ -17,6 +17,7 @@ pub(crate) fn everything(repo: &Repo) -> Result<()> {
     registry::debian(repo);
     languages::plugin(repo, "hello-python", "python")?;
     languages::plugin(repo, "hello-javascript", "javascript")?;
+    languages::plugin(repo, "pdf", "python")?;
     code::plugin(repo)?;
     languages::all(repo)
 }

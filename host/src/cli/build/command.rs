@@ -22,6 +22,13 @@ pub(super) fn quiet(command: &mut Command, missing: &str) -> anyhow::Result<Stri
     String::from_utf8(out.stdout).with_context(|| format!("{} wrote something that is not text", name(command)))
 }
 
+/// Runs a program; returns whether it succeeded, and all that it said.
+pub(super) fn outcome(command: &mut Command) -> anyhow::Result<(bool, String)> {
+    let out = start(command, "")?;
+    let said = String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).trim_end().to_owned();
+    Ok((out.status.success(), said))
+}
+
 /// Starts a program and waits for its end. `missing` says what to do if it is not installed.
 fn start(command: &mut Command, missing: &str) -> anyhow::Result<Output> {
     command.output().map_err(|error| match error.kind() {

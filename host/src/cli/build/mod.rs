@@ -6,6 +6,7 @@ mod embedded;
 mod go;
 mod javascript;
 mod module;
+mod packages;
 mod project;
 mod python;
 mod rust;

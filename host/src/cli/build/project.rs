@@ -2,6 +2,7 @@
 
 use anyhow::{Context, bail, ensure};
 use plugins::package::{Manifest, with_manifest};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,6 +51,8 @@ pub(super) struct Project {
     pub(super) main: String,
     /// Whether it sends requests to other servers. Only then it imports what they need.
     pub(super) wants_http: bool,
+    /// Packages of an index, as pyproject.toml names them; empty in other languages, whose tools install what is needed.
+    pub(super) dependencies: Vec<String>,
     /// None in Rust, whose SDK stamps it.
     manifest: Option<Manifest>,
 }
@@ -59,7 +62,15 @@ impl Project {
         let folder = folder.canonicalize().with_context(|| format!("cannot open {}", folder.display()))?;
         if folder.join("Cargo.toml").is_file() {
             let (language, name, main) = (Language::Rust, String::new(), String::new());
-            return Ok(Self { folder, language, name, main, wants_http: false, manifest: None });
+            return Ok(Self {
+                folder,
+                language,
+                name,
+                main,
+                wants_http: false,
+                dependencies: Vec::new(),
+                manifest: None,
+            });
         }
         if folder.join("pyproject.toml").is_file() {
             return Self::python(folder);
@@ -82,13 +93,14 @@ impl Project {
         let said = read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let (project, ours) = (&said["project"], &said["tool"]["portcullis"]);
         ensure!(project.is_object(), "{} has no [project] with name and version", path.display());
-        ensure!(
-            project["dependencies"].as_array().is_none_or(Vec::is_empty),
-            "{}: packages that a plugin depends on are not supported yet; copy modules into its folder",
-            path.display()
-        );
+        let dependencies = project.get("dependencies").map_or(Ok(Vec::new()), Vec::deserialize);
+        let dependencies = dependencies.with_context(|| {
+            format!("{}: dependencies is not a list of strings, such as \"pypdf>=6\"", path.display())
+        })?;
         let main = ours["main"].as_str().map(ToOwned::to_owned);
-        Self::described(folder, Language::Python, project, ours, main, |name| name.replace('-', "_"), &path)
+        let module = |name: &str| name.replace('-', "_");
+        let project = Self::described(folder, Language::Python, project, ours, main, module, &path)?;
+        Ok(Self { dependencies, ..project })
     }
 
     fn javascript(folder: PathBuf) -> anyhow::Result<Self> {
@@ -115,7 +127,8 @@ impl Project {
         let manifest = read.with_context(|| format!("{} is not a manifest", path.display()))?;
         let language = if folder.join("go.mod").is_file() { Language::Go } else { Language::C };
         let name = manifest.name.to_string();
-        Ok(Self { folder, language, name, main: String::new(), wants_http: false, manifest: Some(manifest) })
+        let (main, dependencies) = (String::new(), Vec::new());
+        Ok(Self { folder, language, name, main, wants_http: false, dependencies, manifest: Some(manifest) })
     }
 
     /// `said` has name, version and description, `ours` the requests.
@@ -149,7 +162,7 @@ impl Project {
         let read = Manifest::parse(Value::from(manifest).to_string().as_bytes()).map_err(anyhow::Error::msg);
         let manifest = Some(read.with_context(|| format!("{}: what it requests is not valid", path.display()))?);
         let main = main.unwrap_or_else(|| default_main(&name));
-        Ok(Self { folder, language, name, main, wants_http, manifest })
+        Ok(Self { folder, language, name, main, wants_http, dependencies: Vec::new(), manifest })
     }
 
     /// The folder for what is made on the way.

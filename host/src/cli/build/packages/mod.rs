@@ -1,0 +1,210 @@
+//! Packages that a plugin in Python depends on: pip resolves them once into a lock file and installs what that file names, from
+//! pure-Python wheels alone.
+
+mod lock;
+
+use super::command::{outcome, step};
+use super::project::Project;
+use anyhow::{Context, bail, ensure};
+use lock::Lock;
+use plugins::package::Digest;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Beside pyproject.toml, for the author's version control.
+const LOCK: &str = "requirements.lock";
+
+/// Runs pip so that it starts no program. A source distribution, which an index may name in place of a wheel, would be built by
+/// running its `setup.py`.
+const PIP: &str = "
+import runpy, sys
+def refuse(event, details):
+    if event in ('subprocess.Popen', 'os.system', 'os.exec', 'os.posix_spawn', 'os.fork', 'os.forkpty'):
+        raise PermissionError('portcullis build installs wheels and runs nothing of a package')
+sys.addaudithook(refuse)
+sys.argv[0] = 'pip'
+runpy.run_module('pip', run_name='__main__', alter_sys=True)
+";
+
+/// What runs in the component: no compiled code, no platform.
+const PURE: [&str; 8] = ["--only-binary", ":all:", "--platform", "any", "--implementation", "py", "--abi", "none"];
+
+/// The packages of a plugin, installed.
+pub(super) struct Packages {
+    pub(super) folder: PathBuf,
+}
+
+impl Packages {
+    /// Whether a build has left their bytecode beside them.
+    pub(super) fn compiled(&self) -> bool {
+        self.mark().is_file()
+    }
+
+    pub(super) fn set_compiled(&self) -> anyhow::Result<()> {
+        fs::write(self.mark(), "").with_context(|| format!("cannot write {}", self.mark().display()))
+    }
+
+    fn mark(&self) -> PathBuf {
+        self.folder.join("compiled")
+    }
+}
+
+/// Installs the packages that the plugin depends on; None if there are none.
+pub(super) fn install(project: &Project, python: &Path) -> anyhow::Result<Option<Packages>> {
+    let (work, path) = (project.work(), project.folder.join(LOCK));
+    let (folder, wheels, done) = (work.join("packages"), work.join("wheels"), work.join("packages.lock"));
+    if project.dependencies.is_empty() {
+        return Ok(None);
+    }
+    project.dependencies.iter().try_for_each(|dependency| plain(dependency))?;
+    let before = match fs::read_to_string(&path) {
+        Ok(text) => Some(Lock::parse(&text).with_context(|| format!("cannot use {}", path.display()))?),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+    };
+    fs::create_dir_all(&wheels).with_context(|| format!("cannot make {}", wheels.display()))?;
+    let lock = match before {
+        Some(lock) if lock.dependencies == project.dependencies => lock,
+        before => {
+            let what = "finding the packages that pyproject.toml names";
+            let lock = step(what, || resolve(python, &work, &project.dependencies, before.as_ref()))?;
+            fs::write(&path, lock.text()).with_context(|| format!("cannot write {}", path.display()))?;
+            lock
+        }
+    };
+    let text = lock.text();
+    if fs::read_to_string(&done).is_ok_and(|installed| installed == text) {
+        return Ok(Some(Packages { folder }));
+    }
+    step("installing the packages", || {
+        let files = fetch(python, &work, &lock)?;
+        empty(&folder)?;
+        let mut pip = pip(python, &wheels, "install");
+        pip.args(PURE).args(["--no-index", "--no-deps", "--no-compile", "--target"]).arg(&folder).args(files);
+        run(&mut pip)
+    })?;
+    // Written last, so that what was interrupted is done again.
+    fs::write(&done, text).with_context(|| format!("cannot write {}", done.display()))?;
+    Ok(Some(Packages { folder }))
+}
+
+/// Refuses what pip would take for an option, a path or an address: these lead to code that runs while it is installed.
+fn plain(dependency: &str) -> anyhow::Result<()> {
+    let begins = dependency.starts_with(|first: char| first.is_ascii_alphanumeric());
+    let leads_away = |letter: char| "@/\\".contains(letter) || letter.is_control();
+    ensure!(
+        begins && !dependency.contains(leads_away),
+        "pyproject.toml: {dependency:?} is not a package of an index; write a name and versions, such as \"pypdf>=6\""
+    );
+    Ok(())
+}
+
+/// Has pip choose versions, those of the old lock file where they still fit.
+fn resolve(python: &Path, work: &Path, dependencies: &[String], before: Option<&Lock>) -> anyhow::Result<Lock> {
+    let found = work.join("found");
+    empty(&found)?;
+    let mut pip = pip(python, &found, "download");
+    pip.args(PURE).args(["--dest", "."]);
+    if let Some(before) = before {
+        let constraints = work.join("constraints.txt");
+        fs::write(&constraints, before.versions())?;
+        pip.arg("--constraint").arg(constraints);
+    }
+    let advice = || match before {
+        Some(_) => format!("if versions in {LOCK} are in the way, remove that file: all are then chosen again"),
+        None => "no package could be chosen".into(),
+    };
+    run(pip.args(dependencies)).with_context(advice)?;
+    let mut files = Vec::new();
+    for entry in fs::read_dir(&found)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        files.push((name, Digest::sha256(&fs::read(&path)?)));
+    }
+    let lock = Lock::new(dependencies, files)?;
+    // The same version with other bytes is not an update: somebody has changed the index.
+    for wheel in before.map_or(&[][..], |before| &before.wheels) {
+        let now = lock.wheels.iter().find(|now| (&now.name, &now.version) == (&wheel.name, &wheel.version));
+        if let Some(now) = now.filter(|now| now.digest != wheel.digest) {
+            bail!(
+                "{} {} has the digest {} at the index, and {} in {LOCK}: it was changed after it was published",
+                now.name,
+                now.version,
+                now.digest,
+                wheel.digest
+            );
+        }
+    }
+    for wheel in &lock.wheels {
+        fs::rename(found.join(wheel.file()), work.join("wheels").join(wheel.file()))?;
+    }
+    Ok(lock)
+}
+
+/// The wheels of the lock file, each with its digest; what is not there is downloaded.
+fn fetch(python: &Path, work: &Path, lock: &Lock) -> anyhow::Result<Vec<PathBuf>> {
+    let wheels = work.join("wheels");
+    let good = |path: &Path, digest: &Digest| fs::read(path).is_ok_and(|bytes| Digest::sha256(&bytes) == *digest);
+    if !lock.wheels.iter().all(|wheel| good(&wheels.join(wheel.file()), &wheel.digest)) {
+        empty(&wheels)?;
+        let requirements = work.join("requirements.txt");
+        fs::write(&requirements, lock.requirements())?;
+        let mut pip = pip(python, &wheels, "download");
+        pip.args(PURE).args(["--no-deps", "--require-hashes", "--dest", ".", "--requirement"]).arg(&requirements);
+        run(&mut pip).with_context(|| format!("the packages of {LOCK} could not be downloaded"))?;
+    }
+    let mut files = Vec::new();
+    for wheel in &lock.wheels {
+        let path = wheels.join(wheel.file());
+        ensure!(good(&path, &wheel.digest), "{} is not what {LOCK} names: it has another digest", path.display());
+        files.push(path);
+    }
+    Ok(files)
+}
+
+/// pip, in a folder without files that it could take for packages.
+fn pip(python: &Path, folder: &Path, command: &str) -> Command {
+    let mut pip = Command::new(python);
+    pip.args(["-c", PIP, command, "--quiet", "--disable-pip-version-check"]).current_dir(folder);
+    pip
+}
+
+fn run(pip: &mut Command) -> anyhow::Result<()> {
+    let (succeeded, said) = outcome(pip)?;
+    if succeeded {
+        return Ok(());
+    }
+    let missing = said.lines().find_map(|line| line.split_once("No matching distribution found for "));
+    match missing.map(|(_, package)| package.trim()) {
+        Some(package) => bail!(
+            "`{package}` has no pure-Python wheel (py3-none-any) in these versions, or the index does not have it or is out of reach; \
+             packages with compiled code do not run in a component\n{said}"
+        ),
+        None => bail!("pip failed:\n{said}"),
+    }
+}
+
+fn empty(folder: &Path) -> anyhow::Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(|| format!("cannot empty {}", folder.display()))?;
+    }
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_packages_of_an_index_are_asked_for() {
+        for good in ["pypdf", "pypdf>=6,<8", "a.b[c]~=1.2; python_version < '3.12'"] {
+            plain(good).unwrap();
+        }
+        for bad in
+            ["", "-r x", "--index-url=x", "./x", "x/y", "x @ https://e.com/x.whl", "git+https://e.com/x", "x\n-e ."]
+        {
+            assert!(plain(bad).unwrap_err().to_string().contains("is not a package of an index"), "{bad}");
+        }
+    }
+}
