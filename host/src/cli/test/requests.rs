@@ -48,7 +48,8 @@ impl Used {
             client,
             publish,
             events,
-            connections,
+            // A transcript has no accounts.
+            connections: _,
             http,
             secrets,
             env,
@@ -76,8 +77,6 @@ impl Used {
         // A guest gets all variables at once.
         let env = env.iter().filter(|_| !self.sandbox.environment);
         unused.extend(env.map(|name| format!("env {name:?}")));
-        // A transcript has no accounts.
-        let _ = connections;
         let flags = [
             ("publish", *publish && !self.published),
             ("state", *state && !self.stored),
