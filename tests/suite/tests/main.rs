@@ -103,3 +103,4 @@ mod upstream;
 mod wassette;
 mod watching;
 mod wire;
+mod wit_reference;
