@@ -1,7 +1,8 @@
 //! `portcullis test`: transcripts of a plugin's calls, run against the real host.
 
+use serde_json::{Value, json};
 use std::fs;
-use suite::{Home, Ran, paths, portcullis};
+use suite::{Home, Ran, paths, portcullis, with_manifest};
 
 const TRAVEL: &str = r#"# A trip is booked after a yes.
 [grants]
@@ -189,4 +190,64 @@ pdf('deep.pdf', one, b'[' * 100_000)
         let said = format!("{}{}", ran.stdout, ran.stderr);
         assert!(said.contains(ends), "{file}: {ran:?}");
     }
+}
+
+/// A guest with a manifest that requests this.
+fn requesting(home: &Home, guest: &str, requests: Value) -> std::path::PathBuf {
+    let manifest = json!({"name": guest, "version": "0.1.0", "requests": requests});
+    home.write("requesting.wasm", with_manifest(fs::read(paths::guest(guest)).unwrap(), &manifest))
+}
+
+/// The requests that no transcript used.
+fn unused(ran: &Ran) -> Vec<&str> {
+    let (before, after) = ("note: the manifest requests ", ", and no transcript used it");
+    ran.stdout.lines().filter_map(|line| line.strip_prefix(before)?.split(after).next()).collect()
+}
+
+#[test]
+fn what_only_the_sandbox_sees_counts_as_used() {
+    let home = Home::new();
+    let all = json!({"filesystem": "write", "scratch": true, "publish": true, "events": ["done.*", "never.*"], "state": true,
+        "env": ["LANG"], "secrets": ["key"]});
+    let everything = requesting(&home, "everything", all);
+    let transcript = "[grants]\nscratch = { guest = \"/own\" }\npublish = true\nevents = [\"*\"]\nstate = {}\n\
+                      [[call]]\ntool = \"run\"\n";
+    let transcript = transcript.replace("[\"*\"]", "[\"done.*\", \"never.*\"]");
+    let ran = test(&home, &everything, &transcript, &[]);
+    ran.good();
+    assert_eq!(
+        unused(&ran),
+        ["filesystem \"write\"", "events \"never.*\"", "secrets \"key\"", "env \"LANG\""],
+        "{ran:?}"
+    );
+    // Without a grant nothing is kept, and so nothing is used.
+    let ran = test(&home, &everything, "[[call]]\ntool = \"run\"\n", &[]);
+    let told = unused(&ran);
+    assert!(["publish", "state", "scratch", "events \"done.*\""].iter().all(|it| told.contains(it)), "{ran:?}");
+
+    let call = "[[call]]\ntool = \"run\"\n";
+    assert_eq!(unused(&test(&home, &paths::guest("env-peek"), call, &[])), [""; 0], "it asks for its environment");
+    // A trip that is booked is written down.
+    assert_eq!(unused(&test(&home, &paths::real_plugin("travel"), TRAVEL, &[])), [""; 0]);
+    let declined = TRAVEL.replace("{ form = { confirm = true } }, { model = \"Enjoy the sea.\" }", "\"decline\"");
+    assert_eq!(unused(&test(&home, &paths::real_plugin("travel"), &declined, &[])), ["filesystem \"write\""]);
+}
+
+#[test]
+fn a_secret_is_used_by_a_request_that_names_it_and_needs_its_grant() {
+    let home = Home::new();
+    let requests = json!({"http": ["GET https://*"], "secrets": ["key", "spare"]});
+    let fetcher = requesting(&home, "fetcher", requests);
+    let transcript = |host: &str| {
+        format!(
+            "[grants]\nhttp = [{{ allow = \"GET https://example.com/\" }}]\nsecrets = [{{ name = \"key\", hosts = [\"{host}\"] }}]\n\
+             [[call]]\ntool = \"run\"\narguments = {{ path = \"GET https://example.com/\\nX-Key: {{{{secret:key}}}}\", n = 0 }}\n\
+             http = [{{ request = \"GET https://example.com/\", body = \"a page\" }}]\n"
+        )
+    };
+    let ran = test(&home, &fetcher, &transcript("example.com"), &[]);
+    ran.good();
+    assert_eq!(unused(&ran), ["secrets \"spare\""], "{ran:?}");
+    let ran = test(&home, &fetcher, &transcript("example.org"), &[]);
+    assert!(ran.failed().contains("nobody asked for the answer to `GET https://example.com/`"), "{ran:?}");
 }

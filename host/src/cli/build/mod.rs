@@ -37,26 +37,50 @@ pub(super) struct Build {
 
 impl Build {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
-        let project = Project::open(&self.folder)?;
-        prepare(&project.folder, project.language)?;
-        let bytes = match project.language {
-            Language::Rust => rust::build(&project)?,
-            Language::C => project.stamp(&c::build(&project)?)?,
-            Language::Go => project.stamp(&go::build(&project)?)?,
-            Language::Python => project.stamp(&python::build(&project)?)?,
-            Language::Javascript | Language::Typescript => project.stamp(&javascript::build(&project)?)?,
-        };
-        // What is not a plugin is not written.
-        let inspection = package::inspect(&bytes).context("what was built is not a plugin")?;
-        let name = inspection.manifest.as_ref().map_or(&project.name, |manifest| &manifest.name);
-        let output = self.output.unwrap_or_else(|| self.folder.join(format!("{name}.wasm")));
-        write(&output, &bytes)?;
+        let Built { name, output, size } = build(&self.folder, self.output)?;
         let shown = shell_quote(&output.display().to_string());
-        println!("Built {shown}, {}. Next:", ByteSize::b(bytes.len() as u64).display().iec());
+        println!("Built {shown}, {}. Next:", ByteSize::b(size).display().iec());
         println!("  portcullis check {shown}      # what it offers and requests");
         println!("  portcullis call {name} TOOL NAME=VALUE   # with a portcullis.toml that has [plugins.{name}]");
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// What was built.
+pub(super) struct Built {
+    pub(super) name: String,
+    pub(super) output: PathBuf,
+    size: u64,
+}
+
+/// Builds the plugin in a folder. Prints nothing to stdout.
+pub(super) fn build(folder: &Path, output: Option<PathBuf>) -> anyhow::Result<Built> {
+    let project = Project::open(folder)?;
+    prepare(&project.folder, project.language)?;
+    let bytes = match project.language {
+        Language::Rust => rust::build(&project)?,
+        Language::C => project.stamp(&c::build(&project)?)?,
+        Language::Go => project.stamp(&go::build(&project)?)?,
+        Language::Python => project.stamp(&python::build(&project)?)?,
+        Language::Javascript | Language::Typescript => project.stamp(&javascript::build(&project)?)?,
+    };
+    // What is not a plugin is not written.
+    let inspection = package::inspect(&bytes).context("what was built is not a plugin")?;
+    let name = inspection.manifest.map_or(project.name, |manifest| manifest.name.to_string());
+    let output = output.unwrap_or_else(|| folder.join(format!("{name}.wasm")));
+    write(&output, &bytes)?;
+    Ok(Built { name, output, size: bytes.len() as u64 })
+}
+
+/// The component that a path names: a file, or what the plugin's folder is built into.
+pub(super) async fn component(path: &Path) -> anyhow::Result<PathBuf> {
+    if !path.is_dir() {
+        return Ok(path.to_owned());
+    }
+    let folder = path.to_owned();
+    let built = tokio::task::spawn_blocking(move || build(&folder, None)).await??;
+    eprintln!("built {}", shell_quote(&built.output.display().to_string()));
+    Ok(built.output)
 }
 
 /// Puts the SDK of the language into the project, as this program has it; it is not part of the author's sources.

@@ -1,6 +1,7 @@
 //! `portcullis test`: transcripts of calls, run against the real host.
 
 mod outcome;
+mod published;
 mod requests;
 mod run;
 mod script;
@@ -82,7 +83,7 @@ impl Test {
         let mut report = String::new();
         for (at, call) in transcript.call.iter().enumerate() {
             let (outcome, seen) = run.call(call).await.with_context(|| format!("{}", file.display()))?;
-            used.add(&seen, run.has_stored());
+            used.add(&seen, &run);
             let mut differences: String = match self.update {
                 true => {
                     outcome.write(&mut document, at)?;

@@ -1,19 +1,26 @@
 //! What a plugin requests and no transcript used.
 
+use super::run::TestRun;
 use super::script::Seen;
-use policy::{HttpTarget, Requests};
+use policy::{Access, HttpTarget, Requests};
+use runtime::imports::SandboxUses;
+use std::collections::BTreeSet;
 
-/// What the calls of all transcripts used, as far as a transcript sees it: files and variables are not noted.
+/// What the calls of all transcripts used, allowed or not.
 #[derive(Default)]
 pub(super) struct Used {
     tools: Vec<String>,
     requests: Vec<HttpTarget>,
     asked: bool,
     stored: bool,
+    published: bool,
+    events: BTreeSet<String>,
+    secrets: BTreeSet<String>,
+    sandbox: SandboxUses,
 }
 
 impl Used {
-    pub(super) fn add(&mut self, seen: &Seen, stored: bool) {
+    pub(super) fn add(&mut self, seen: &Seen, run: &TestRun) {
         let name = |called: &String| called.split(' ').next().unwrap_or_default().to_owned();
         self.tools.extend(seen.called.iter().map(name));
         let target = |sent: &String| {
@@ -22,22 +29,60 @@ impl Used {
         };
         self.requests.extend(seen.sent.iter().filter_map(target));
         self.asked |= !seen.asked.is_empty();
-        self.stored |= stored;
+        self.stored |= run.state.is_used();
+        self.published |= run.published.is_used();
+        self.events.extend(run.published.events());
+        self.secrets.extend(seen.secrets.iter().cloned());
+        let SandboxUses { files, changes, scratch, environment } = seen.sandbox;
+        self.sandbox.files |= files;
+        self.sandbox.changes |= changes;
+        self.sandbox.scratch |= scratch;
+        self.sandbox.environment |= environment;
     }
 
     /// As they stand in a manifest.
     pub(super) fn unused(&self, requests: &Requests) -> Vec<String> {
-        let tools = requests.agent_tools.iter().filter(|it| !self.tools.iter().any(|tool| it.covers(tool)));
-        let mut unused: Vec<_> = tools.map(|it| format!("agent-tools {:?}", it.as_str())).collect();
-        let http = requests.http.iter().filter(|it| !self.requests.iter().any(|target| it.covers(target)));
-        unused.extend(http.map(|it| format!("http {:?}", it.to_string())));
-        let client = requests.client;
+        let Requests {
+            filesystem,
+            agent_tools,
+            client,
+            publish,
+            events,
+            // A transcript has no accounts.
+            connections: _,
+            http,
+            secrets,
+            env,
+            state,
+            scratch,
+        } = requests;
+        let mut unused = Vec::new();
+        match filesystem {
+            Some(access) if !self.sandbox.files => unused.push(format!("filesystem \"{access}\"")),
+            Some(Access::Write) if !self.sandbox.changes => {
+                unused.push("filesystem \"write\" where \"read\" is enough".to_owned());
+            }
+            Some(_) | None => {}
+        }
+        let tools = agent_tools.iter().filter(|it| !self.tools.iter().any(|tool| it.covers(tool)));
+        unused.extend(tools.map(|it| format!("agent-tools {:?}", it.as_str())));
         if (client.form || client.url || client.sample) && !self.asked {
             unused.push("client".to_owned());
         }
-        if requests.state && !self.stored {
-            unused.push("state".to_owned());
-        }
+        let events = events.iter().filter(|it| !self.events.iter().any(|event| it.covers(event)));
+        unused.extend(events.map(|it| format!("events {:?}", it.as_str())));
+        let http = http.iter().filter(|it| !self.requests.iter().any(|target| it.covers(target)));
+        unused.extend(http.map(|it| format!("http {:?}", it.to_string())));
+        unused.extend(secrets.iter().filter(|name| !self.secrets.contains(*name)).map(|it| format!("secrets {it:?}")));
+        // A guest gets all variables at once.
+        let env = env.iter().filter(|_| !self.sandbox.environment);
+        unused.extend(env.map(|name| format!("env {name:?}")));
+        let flags = [
+            ("publish", *publish && !self.published),
+            ("state", *state && !self.stored),
+            ("scratch", *scratch && !self.sandbox.scratch),
+        ];
+        unused.extend(flags.into_iter().filter(|(_, unused)| *unused).map(|(key, _)| key.to_owned()));
         unused
     }
 }

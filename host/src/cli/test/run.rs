@@ -1,6 +1,7 @@
 //! Runs the calls of one transcript.
 
 use super::outcome::Outcome;
+use super::published::Published;
 use super::script::{Script, Seen};
 use super::state::TestState;
 use super::transcript::{TestCall, Transcript};
@@ -33,7 +34,8 @@ pub(super) struct TestRun {
     plugin: Arc<Plugin>,
     requests: Option<Requests>,
     script: Script,
-    state: Arc<TestState>,
+    pub(super) state: Arc<TestState>,
+    pub(super) published: Arc<Published>,
 }
 
 impl TestRun {
@@ -42,7 +44,8 @@ impl TestRun {
         let grants = transcript.grants.clone();
         let variable = |name: &String| Some((name.clone(), environment_variable(name)?.into_string().ok()?));
         let environment = grants.env.iter().filter_map(variable).collect();
-        tested.loader.set_environment(HostEnvironment { environment, state: None });
+        let state = Arc::new(TestState::new()?);
+        tested.loader.set_environment(HostEnvironment { environment, state: Some(state.folder()) });
         let spec = PluginSpec {
             id,
             source: tested.component.clone(),
@@ -55,8 +58,10 @@ impl TestRun {
             limits: Arc::new(transcript.limits.clone()),
         };
         let (plugin, examined) = tested.loader.load_examined(spec).await?;
-        let (script, state) = (Script::default(), Arc::new(TestState::new()?));
+        let (script, published) = (Script::default(), Arc::new(Published::new()));
         let services = HostServices {
+            publisher: published.clone(),
+            events: published.clone(),
             state: state.clone(),
             egress: Arc::new(script.clone()),
             open_files: OpenFiles::new(file_descriptors::shares().guest_files),
@@ -64,15 +69,11 @@ impl TestRun {
         };
         let runner = Runner::new(Arc::new(SystemClock), services);
         let requests = examined.inspection.manifest.map(|manifest| manifest.requests);
-        Ok(Self { runner, plugin: Arc::new(plugin), requests, script, state })
+        Ok(Self { runner, plugin: Arc::new(plugin), requests, script, state, published })
     }
 
     pub(super) fn requests(&self) -> Option<Requests> {
         self.requests.clone()
-    }
-
-    pub(super) fn has_stored(&self) -> bool {
-        self.state.is_used()
     }
 
     pub(super) async fn call(&mut self, call: &TestCall) -> anyhow::Result<(Outcome, Seen)> {
@@ -97,7 +98,7 @@ impl TestRun {
             journal: CallJournal::default(),
         };
         let finished = self.runner.call_tool(self.plugin.clone(), tool.clone(), arguments.into(), request).await;
-        let seen = self.script.end();
+        let seen = Seen { sandbox: finished.uses, ..self.script.end() };
         Ok((Outcome::new(finished, &seen), seen))
     }
 }

@@ -10,11 +10,13 @@ use policy::{BudgetUsage, HttpTarget};
 use runtime::imports::{
     Abilities, AgentError, AgentResult, AgentTool, CallSink, CheckedQuestion, Chunk, ClientCalls, ClientError,
     ClientReply, Consent, Content, Egress, Execution, Http, HttpBody, HttpError, HttpRequest, Origin, OutputError,
-    ProgressReport, QuestionBatch, ReverseCall, ReverseOutcome, Role, SampleAnswer, SampleContent, Tool,
+    ProgressReport, QuestionBatch, ReverseCall, ReverseOutcome, Role, SampleAnswer, SampleContent, SandboxUses, Tool,
     ToolAnnotations, ToolCaller, ToolResult,
 };
 use serde_json::Value;
+use services::egress::named_secrets;
 use std::collections::{BTreeSet, VecDeque};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// What is left of the script, and what happened.
@@ -36,6 +38,9 @@ pub(super) struct Seen {
     pub(super) called: Vec<String>,
     /// Methods and addresses.
     pub(super) sent: Vec<String>,
+    /// Secrets that requests named.
+    pub(super) secrets: Vec<String>,
+    pub(super) sandbox: SandboxUses,
     /// Answers of the transcript that nobody asked for.
     pub(super) unused: Vec<String>,
 }
@@ -172,12 +177,22 @@ fn to_result(value: Value) -> AgentResult {
     AgentResult { content: vec![Content::text(text)], structured, origin: Origin::Client, edited: None }
 }
 
+fn is_this_machine(host: &str) -> bool {
+    let bare = host.trim_matches(['[', ']']);
+    bare == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
 #[async_trait]
 impl Egress for Script {
     async fn send(&self, request: HttpRequest, call: Http) -> Result<http::Response<HttpBody>, HttpError> {
         let (target, _) = HttpTarget::parse_request(&request.method, &request.url).map_err(HttpError::Request)?;
         call.authorize(&target)?;
         let line = format!("{} {}", request.method, request.url);
+        // As in life, but for the values, which no transcript has.
+        for name in named_secrets(&request.headers) {
+            self.0.lock().seen.secrets.push(name.clone());
+            call.authorize_secret(&name, &target, target.secure || is_this_machine(&target.host))?;
+        }
         // The guest may wait until its body is read.
         let _ = request.body.collect().await?;
         let mut state = self.0.lock();

@@ -4,19 +4,25 @@ use async_trait::async_trait;
 use policy::StateGrant;
 use runtime::imports::{ExpectedVersion, StateEntry, StateError, StateOwner, StateStore};
 use services::state::SqliteStateStore;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::TempDir;
 
 pub(super) struct TestState {
     store: SqliteStateStore,
     used: AtomicBool,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl TestState {
     pub(super) fn new() -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
-        Ok(Self { store: SqliteStateStore::open(folder.path())?, used: AtomicBool::new(false), _folder: folder })
+        Ok(Self { store: SqliteStateStore::open(folder.path())?, used: AtomicBool::new(false), folder })
+    }
+
+    /// Scratch directories are in it, too.
+    pub(super) fn folder(&self) -> PathBuf {
+        self.folder.path().to_owned()
     }
 
     pub(super) fn is_used(&self) -> bool {

@@ -79,6 +79,25 @@ fn a_pushed_plugin_is_pulled_unchanged() {
 }
 
 #[test]
+fn a_plugins_folder_is_built_and_pushed_in_one_step() {
+    let stage = Stage::new();
+    portcullis(&stage.home, &["new", "weather", "--lang", "javascript"]).good();
+    let to = stage.registry.reference("acme/weather:0.1.0");
+    portcullis(&stage.home, &["plugin", "push", "weather", &to]).good();
+    assert!(stage.registry.kept("acme/weather", "0.1.0").is_some());
+    let built = std::fs::read(stage.home.path().join("weather/weather.wasm")).unwrap();
+    let packed = portcullis(&stage.home, &["plugin", "pack", "weather", "--out", "packed"]);
+    assert!(packed.good().contains("written to packed") && !built.is_empty(), "{packed:?}");
+    // A signature is of bytes that are there.
+    stage.home.write("weather.minisig", Minisign::key(7).sign(&built, "anything"));
+    let signed = portcullis(&stage.home, &["plugin", "push", "weather", &to, "--signature", "weather.minisig"]);
+    assert!(signed.refused().contains("portcullis build weather"), "{signed:?}");
+    std::fs::write(stage.home.path().join("weather/plugin.js"), "import \"left-pad\";").unwrap();
+    let broken = portcullis(&stage.home, &["plugin", "push", "weather", &stage.registry.reference("acme/broken:1")]);
+    assert!(broken.refused().contains("left-pad") && stage.registry.kept("acme/broken", "1").is_none(), "{broken:?}");
+}
+
+#[test]
 fn an_upload_goes_only_to_the_registry() {
     let sink = suite::web::Web::serve(|_| Reply::new(201, ""));
     let stage = Stage::new();

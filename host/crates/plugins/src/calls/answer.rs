@@ -3,7 +3,7 @@
 use super::clean_up::CleanUp;
 use policy::BudgetUsage;
 use runtime::engine::CallError;
-use runtime::imports::{Abilities, Completion, Content, EmbeddedResource, PromptResult};
+use runtime::imports::{Abilities, Completion, Content, EmbeddedResource, PromptResult, SandboxUses};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -63,13 +63,16 @@ pub struct FinishedCall<A = CallAnswer> {
     pub missing_abilities: Abilities,
     /// Whether it needed to call tools of a client that declared none.
     pub missing_tools: bool,
+    /// What it used of its sandbox.
+    pub uses: SandboxUses,
     /// What is left to do after the answer is sent.
     pub clean_up: Option<CleanUp>,
 }
 
 impl<A> FinishedCall<A> {
     pub(super) fn new(result: Result<A, CallError>, usage: CallUsage) -> Self {
-        Self { result, usage, missing_abilities: Abilities::default(), missing_tools: false, clean_up: None }
+        let (missing_abilities, uses) = Default::default();
+        Self { result, usage, missing_abilities, missing_tools: false, uses, clean_up: None }
     }
 
     pub fn not_started(result: Result<A, CallError>) -> Self {
@@ -80,12 +83,12 @@ impl<A> FinishedCall<A> {
 impl FinishedCall {
     /// The call of a tool.
     pub(super) fn into_tool_call(self) -> FinishedCall<Answer> {
-        let Self { result, usage, missing_abilities, missing_tools, clean_up } = self;
+        let Self { result, usage, missing_abilities, missing_tools, uses, clean_up } = self;
         let result = result.and_then(|answer| match answer {
             CallAnswer::Tool(answer) => Ok(answer),
             // A tool answers as a tool.
             CallAnswer::Resource(_) | CallAnswer::Prompt(_) | CallAnswer::Completion(_) => Err(CallError::Internal),
         });
-        FinishedCall { result, usage, missing_abilities, missing_tools, clean_up }
+        FinishedCall { result, usage, missing_abilities, missing_tools, uses, clean_up }
     }
 }

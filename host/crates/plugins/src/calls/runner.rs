@@ -300,5 +300,5 @@ fn finish(
         }
     }
     let (missing_abilities, missing_tools) = (imports.missing_abilities(), imports.agent_tools.lacked());
-    FinishedCall { result, usage, missing_abilities, missing_tools, clean_up: None }
+    FinishedCall { result, usage, missing_abilities, missing_tools, uses: imports.files.uses(), clean_up: None }
 }

@@ -25,6 +25,8 @@ pub(super) struct Guest {
     supervision: Supervision,
     /// Whether it has learnt something from outside before its call, which no journal knows.
     has_looked_outside: bool,
+    /// Whether it has asked for its environment, in its call or before.
+    asked_environment: bool,
     /// None before the call begins and after it has ended.
     imports: Option<Box<CallImports>>,
     pub(super) log: GuestLog,
@@ -52,10 +54,11 @@ impl Guest {
         let supervision = Supervision::new(allowance);
         let mut http = WasiHttpCtx::new();
         http.set_field_size_limit(MAX_HEADER_SIZE);
-        let has_looked_outside = false;
+        let (has_looked_outside, asked_environment) = (false, false);
         Self {
             supervision,
             has_looked_outside,
+            asked_environment,
             imports: None,
             log,
             clock,
@@ -93,6 +96,9 @@ impl Guest {
         self.log.finish();
         let mut imports = self.imports.take()?;
         imports.refused_request = refused_request;
+        if self.asked_environment {
+            imports.files.note_environment();
+        }
         Some(imports)
     }
 
@@ -160,6 +166,10 @@ impl WasiHost for Guest {
 
     fn streams(&self) -> &StandardStreams {
         &self.streams
+    }
+
+    fn note_environment(&mut self) {
+        self.asked_environment = true;
     }
 
     async fn emit(&mut self, content: Vec<Content>) -> wasmtime::Result<Result<u64, OutputError>> {

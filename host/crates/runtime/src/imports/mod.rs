@@ -86,4 +86,4 @@ pub use types::{
     Annotations, Blob, BudgetKind, CallContext, Content, ContentData, EmbeddedResource, Execution, Exhaustion,
     GuestDenial, Icon, ResourceBody, ResourceLink, Role, Tool, ToolAnnotations, ToolError, ToolResult,
 };
-pub use wasi::{DiskQuota, ENTRY_SIZE, OpenFiles, QuotaUse};
+pub use wasi::{DiskQuota, ENTRY_SIZE, OpenFiles, QuotaUse, SandboxUses};

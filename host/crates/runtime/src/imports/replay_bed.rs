@@ -113,6 +113,8 @@ impl WasiHost for Host {
         &self.streams
     }
 
+    fn note_environment(&mut self) {}
+
     async fn emit(&mut self, _: Vec<Content>) -> wasmtime::Result<Result<u64, OutputError>> {
         Ok(Ok(0))
     }

@@ -18,3 +18,4 @@ mod shares;
 mod tests;
 
 pub use http_sender::HttpSender;
+pub use secret_injection::named_secrets;

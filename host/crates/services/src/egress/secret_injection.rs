@@ -13,6 +13,13 @@ pub(super) fn has_placeholder(value: &HeaderValue) -> bool {
     memchr::memmem::find(value.as_bytes(), OPEN.as_bytes()).is_some()
 }
 
+/// The secrets that headers name, for a host that sends nothing.
+pub fn named_secrets(headers: &HeaderMap) -> Vec<String> {
+    let texts = headers.values().filter_map(|value| value.to_str().ok());
+    let names = texts.flat_map(|text| text.split(OPEN).skip(1).filter_map(|rest| rest.split_once(CLOSE)));
+    names.map(|(name, _)| name.to_owned()).collect()
+}
+
 /// `reveal` authorizes and returns each secret.
 pub(super) fn inject(
     mut headers: HeaderMap,
@@ -66,6 +73,12 @@ mod tests {
         assert_eq!(filled("{{secret:a}}{{secret:b}} {{secret:a}}").unwrap(), "value-of-avalue-of-b value-of-a");
         assert_eq!(filled("{{other:a}}").unwrap(), "{{other:a}}");
         assert!(filled("{{secret:a").is_err());
+    }
+
+    #[test]
+    fn named_secrets_are_those_that_would_be_sent() {
+        let value = HeaderValue::from_static("{{secret:a}}:{{secret:b}} {{other:c}} {{secret:d");
+        assert_eq!(named_secrets(&HeaderMap::from_iter([(http::header::COOKIE, value)])), ["a", "b"]);
     }
 
     #[test]

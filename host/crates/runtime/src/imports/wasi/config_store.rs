@@ -1,10 +1,9 @@
 //! `wasi:config/store`, a draft that components of other hosts use: it has the granted variables, as the environment does.
 
+use super::environment::{Variables, variables};
 use super::files::WasiHost;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{ComponentType, Lift, Linker, Lower};
-use wasmtime_wasi::cli::WasiCliView as _;
-use wasmtime_wasi::p2::bindings::cli::environment::Host as _;
 
 /// Drafts are different interfaces, even if nothing in them differs.
 const DRAFTS: [&str; 2] = ["wasi:config/store@0.2.0-draft", "wasi:config/store@0.2.0-rc.1"];
@@ -19,18 +18,16 @@ enum ConfigError {
     Io(String),
 }
 
-type Variables = Vec<(String, String)>;
-
 pub(super) fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     for draft in DRAFTS {
         let mut store = linker.instance(draft)?;
         store.func_wrap("get", |mut store: StoreContextMut<'_, T>, (key,): (String,)| {
-            let variables = store.data_mut().cli().get_environment()?;
+            let variables = variables(store.data_mut())?;
             let value = variables.into_iter().find(|(name, _)| *name == key).map(|(_, value)| value);
             Ok((Ok::<Option<String>, ConfigError>(value),))
         })?;
         store.func_wrap("get-all", |mut store: StoreContextMut<'_, T>, (): ()| {
-            Ok((Ok::<Variables, ConfigError>(store.data_mut().cli().get_environment()?),))
+            Ok((Ok::<Variables, ConfigError>(variables(store.data_mut())?),))
         })?;
     }
     Ok(())

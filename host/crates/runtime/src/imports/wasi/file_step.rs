@@ -99,7 +99,9 @@ impl Change {
         of: u32,
         arguments: &impl Serialize,
     ) -> wasmtime::Result<Result<(Step, ImportSpan), ErrorCode>> {
-        if let Err(denied) = data.files()?.0.may_change() {
+        let (files, _) = data.files()?;
+        files.note_change(of);
+        if let Err(denied) = files.may_change() {
             finish::<()>(data.start_span(import)?, &Err(denied));
             return Ok(Err(denied));
         }

@@ -10,6 +10,7 @@ use super::disk_quota::{DiskQuota, Moving, QuotaUse};
 use super::mounts::{MountError, open_mounts};
 use super::open_files::{OpenFiles, Reservation, count};
 use super::standard_streams::StandardStreams;
+use super::uses::SandboxUses;
 use crate::engine::CallError;
 use crate::journal::{CallJournal, Step};
 use policy::{Access, Recipient, TreeBudget};
@@ -47,6 +48,7 @@ pub struct Files {
     /// long as the journal has what the guest asks of them, that does not matter.
     gone: HashMap<u32, &'static str>,
     reservation: Reservation,
+    uses: SandboxUses,
     /// Whether the log says that it may open no more files.
     has_warned: bool,
     journal: CallJournal,
@@ -71,6 +73,7 @@ impl Files {
             in_own: HashSet::new(),
             gone: HashMap::new(),
             reservation,
+            uses: SandboxUses::default(),
             has_warned: false,
             journal,
         }
@@ -141,6 +144,24 @@ impl Files {
         }
     }
 
+    /// What the call used up to now.
+    pub fn uses(&self) -> SandboxUses {
+        self.uses
+    }
+
+    pub(super) fn note_look(&mut self, import: &str, descriptor: u32) {
+        self.uses.look(import, self.is_in_own(descriptor));
+    }
+
+    pub(super) fn note_change(&mut self, directory: u32) {
+        self.uses.change(self.is_in_own(directory));
+    }
+
+    /// Also for what was asked while the instance was made, before its call.
+    pub(crate) fn note_environment(&mut self) {
+        self.uses.environment = true;
+    }
+
     pub(super) fn is_in_own(&self, descriptor: u32) -> bool {
         self.in_own.contains(&descriptor)
     }
@@ -186,6 +207,8 @@ pub trait WasiHost: WasiView + 'static {
     fn clock(&self) -> &CallClock;
     /// Those of its context.
     fn streams(&self) -> &StandardStreams;
+    /// The guest asks for its environment.
+    fn note_environment(&mut self);
     /// Sends a chunk of the running call.
     fn emit(
         &mut self,
@@ -202,7 +225,9 @@ pub trait WasiHost: WasiView + 'static {
         arguments: &impl Serialize,
     ) -> wasmtime::Result<Step> {
         let step = self.begin_step(import, arguments);
-        if let Some(lacks) = self.files()?.0.gone(descriptor)
+        let (files, _) = self.files()?;
+        files.note_look(import, descriptor);
+        if let Some(lacks) = files.gone(descriptor)
             && !step.is_recorded()
         {
             step.lost(lacks);

@@ -3,7 +3,9 @@
 //! its journal.
 
 use super::files::WasiHost;
-use super::{changes, config_store, metadata, open_at, outside, program_streams, read_directory, removals};
+use super::{
+    changes, config_store, environment, metadata, open_at, outside, program_streams, read_directory, removals,
+};
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi::filesystem::WasiFilesystemView;
@@ -22,6 +24,7 @@ pub fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()
     metadata::add_to_linker(&mut types)?;
     outside::add_to_linker(linker)?;
     program_streams::add_to_linker(linker)?;
+    environment::add_to_linker(linker)?;
     linker.allow_shadowing(false);
     config_store::add_to_linker(linker)?;
     Ok(())

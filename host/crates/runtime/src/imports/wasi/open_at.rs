@@ -38,12 +38,14 @@ pub(super) fn open_at<'a, T: WasiHost>(
     Box::new(async move {
         let data = store.data_mut();
         let request = Request { parent: directory.rep(), path_flags, path, open_flags, flags };
-        if request.writes()
-            && let Err(denied) = data.files()?.0.may_change()
-        {
-            let denied = Err(denied);
-            finish(data.start_span("filesystem.open-at")?, &denied);
-            return Ok((denied,));
+        if request.writes() {
+            let (files, _) = data.files()?;
+            files.note_change(request.parent);
+            if let Err(denied) = files.may_change() {
+                let denied = Err(denied);
+                finish(data.start_span("filesystem.open-at")?, &denied);
+                return Ok((denied,));
+            }
         }
         let made = [OpenFlags::CREATE, OpenFlags::EXCLUSIVE, OpenFlags::TRUNCATE, OpenFlags::DIRECTORY];
         let made = made.map(|flag| open_flags.contains(flag));
