@@ -195,6 +195,13 @@ impl Talk {
             if let Some(result) = ended["result"].as_object_mut() {
                 result.remove("_meta");
             }
+            // How many steps a call has before it depends on the language.
+            if let Some(Value::String(text)) = ended.pointer_mut("/result/content/0/text")
+                && let Some((before, (_, after))) =
+                    text.split_once("step ").and_then(|(before, rest)| Some((before, rest.split_once(' ')?)))
+            {
+                *text = format!("{before}step N {after}");
+            }
             let again = posts(web) - before - 1;
             let step = format!("a request in doubt: {name}");
             self.note(&step, json!({"status": ended["status"], "result": ended["result"], "sent again": again}));
