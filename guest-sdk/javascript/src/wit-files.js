@@ -7,8 +7,9 @@ import { Denied, FileError } from "./errors.js";
 // How much is read or written at once.
 const PIECE = 64 << 10;
 
-const NO_FOLLOW = {};
-const SENTENCES = { "no-entry": "does not exist", "is-directory": "is a folder", "not-directory": "is not a folder" };
+// The host lets no link lead out.
+const FOLLOW = { symlinkFollow: true };
+const SENTENCES = { "no-entry": " does not exist", "is-directory": " is a folder", "not-directory": " is not a folder" };
 
 /** Works with the granted folder of a path and the rest of the path; closes everything that was opened. */
 function within(path, work) {
@@ -31,7 +32,7 @@ function within(path, work) {
     if (typeof code !== "string") {
       throw error;
     }
-    throw code === "not-permitted" ? new Denied("filesystem", path) : new FileError(code, `\`${path}\` ${SENTENCES[code] ?? `: ${code}`}`);
+    throw code === "not-permitted" ? new Denied("filesystem", path) : new FileError(code, `\`${path}\`${SENTENCES[code] ?? `: ${code}`}`);
   } finally {
     // What was opened last goes first.
     opened.reverse().forEach((handle) => handle[Symbol.dispose]());
@@ -40,7 +41,7 @@ function within(path, work) {
 
 const readFile = (path) =>
   within(path, (folder, rest, keep) => {
-    const file = keep(folder.openAt(NO_FOLLOW, rest, {}, { read: true }));
+    const file = keep(folder.openAt(FOLLOW, rest, {}, { read: true }));
     const pieces = [];
     let length = 0;
     for (;;) {
@@ -62,7 +63,7 @@ const readFile = (path) =>
 
 const writeFile = (path, bytes) =>
   within(path, (folder, rest, keep) => {
-    const file = keep(folder.openAt(NO_FOLLOW, rest, { create: true, truncate: true }, { write: true }));
+    const file = keep(folder.openAt(FOLLOW, rest, { create: true, truncate: true }, { write: true }));
     for (let at = 0; at < bytes.length; ) {
       at += Number(file.write(bytes.slice(at, at + PIECE), at));
     }
@@ -70,7 +71,7 @@ const writeFile = (path, bytes) =>
 
 const listFiles = (path) =>
   within(path, (folder, rest, keep) => {
-    const opened = keep(folder.openAt(NO_FOLLOW, rest, { directory: true }, { read: true }));
+    const opened = keep(folder.openAt(FOLLOW, rest, { directory: true }, { read: true }));
     const entries = keep(opened.readDirectory());
     const names = [];
     for (let entry = entries.readDirectoryEntry(); entry; entry = entries.readDirectoryEntry()) {
