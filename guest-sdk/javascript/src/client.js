@@ -1,52 +1,63 @@
 // Questions to the user and the model. Waiting costs no fuel, and it pauses the call's deadline. A client that cannot answer ends
 // the tool: nothing behind the question runs.
 
-import { piece } from "./content.js";
-import { ClientError, Declined, Dismissed, InvalidArguments } from "./errors.js";
+import { Declined, Dismissed } from "./errors.js";
 import { host } from "./host.js";
-import { formSchema, readFields } from "./schema.js";
+import * as questions from "./questions.js";
 
-export const user = (...content) => ({ role: "user", content: content.map(piece) });
-export const assistant = (...content) => ({ role: "assistant", content: content.map(piece) });
+const put = async ({ key, put, read }) => read(await host().ask(key, put));
 
 /** Asks the user to fill in a form, and gives its values. Throws Declined or Dismissed if the user does not. */
-export async function ask(message, fields, { key } = {}) {
-  const answer = JSON.parse(host().form(key, message, JSON.stringify(formSchema(fields))));
-  try {
-    return readFields(fields, answer);
-  } catch (error) {
-    if (error instanceof InvalidArguments) {
-      throw new ClientError("unexpected-answer", `the client's answer is not what was expected: ${error.message}`);
-    }
-    throw error;
-  }
-}
-
-const CONFIRM = {
-  type: "object",
-  properties: { confirmed: { type: "boolean", title: "Yes, confirmed" } },
-  required: ["confirmed"],
-};
+export const ask = async (...question) => put(questions.ask(...question));
 
 /** Asks the user for a yes. Anything else is a no, which ends the tool if `orStop`. */
-export async function confirm(message, { key, orStop = false } = {}) {
-  let isYes = false;
-  try {
-    isYes = JSON.parse(host().form(key, message, JSON.stringify(CONFIRM))).confirmed === true;
-  } catch (error) {
-    if (!(error instanceof Declined || error instanceof Dismissed)) {
-      throw error;
-    }
-  }
-  if (orStop && !isYes) {
-    throw new Declined("the user did not confirm");
-  }
-  return isYes;
-}
+export const confirm = async (...question) => put(questions.confirm(...question));
+
+/**
+ * Asks the user to open a page, outside the client and its model. The address begins with `https:`, and its host must be granted.
+ * Throws Declined or Dismissed if the user does not agree; what happens on the page is not said.
+ */
+export const openUrl = async (...question) => put(questions.openUrl(...question));
+
+/** Asks the user to connect an account, one that the operator has set up. Throws Declined or Dismissed if the user does not. */
+export const connect = async (...question) => put(questions.connect(...question));
 
 /** Asks the client's model to go on from a message or several. */
-export async function sample(messages, options = {}) {
-  const all = (Array.isArray(messages) ? messages : [messages]).map((one) => (one.role ? one : user(one)));
-  const { systemPrompt, maxTokens = 1_000, temperature, stop = [], models = [], purpose, key } = options;
-  return host().sample(key, { messages: all, systemPrompt, maxTokens, temperature, stop, models, purpose });
+export const sample = async (...question) => put(questions.sample(...question));
+
+/** The folders or repositories that the client's user works in. */
+export const roots = async (...question) => put(questions.roots(...question));
+
+/** The kinds of questions that the client of this call can answer. Any other throws Unsupported. */
+export const supported = () => host().supported();
+
+/**
+ * Asks several questions at once. The answers are in their order; if a form or a page was not accepted, it throws Declined or
+ * Dismissed. With `settled`, each answer is as in `Promise.allSettled`.
+ */
+export async function askMany(all, { settled = false } = {}) {
+  if (all.length === 0) {
+    return [];
+  }
+  const chosen = all.map(({ key }) => key);
+  const answers = await host().askMany(all.map(({ key, put }, at) => [key ?? numbered(at + 1, chosen), put]));
+  return all.map(({ read }, at) => {
+    try {
+      const value = read(answers[at]);
+      return settled ? { status: "fulfilled", value } : value;
+    } catch (reason) {
+      if (settled && (reason instanceof Declined || reason instanceof Dismissed)) {
+        return { status: "rejected", reason };
+      }
+      throw reason;
+    }
+  });
+}
+
+function numbered(at, chosen) {
+  let key = `q${at}`;
+  while (chosen.includes(key)) {
+    key += "_";
+  }
+  return key;
 }

@@ -2,8 +2,16 @@
 
 import { PLUGIN } from "./plugin.js";
 
+/** The interfaces that its component exports. */
 export const offers = () => {
-  const { tools, resources, templates, prompts } = PLUGIN;
-  const all = { tools: tools.size, resources: resources.size + templates.size, prompts: prompts.size };
-  return Object.keys(all).filter((name) => all[name] > 0);
+  const { tools, resources, templates, prompts, finder } = PLUGIN;
+  const completes = [...templates.values(), ...prompts.values()].some(({ complete = {} }) => Object.values(complete).some(Boolean));
+  const all = {
+    tools: tools.size > 0,
+    resources: resources.size + templates.size > 0,
+    prompts: prompts.size > 0,
+    completions: completes,
+    reconcile: finder !== undefined,
+  };
+  return Object.keys(all).filter((name) => all[name]);
 };

@@ -96,6 +96,18 @@ export class AgentError extends Kinded {}
 /** A value was not stored or read. */
 export class StateError extends Kinded {}
 
+/** A file was not read or written. */
+export class FileError extends Kinded {}
+
+/** Nothing was published or removed. */
+export class PublishError extends Kinded {}
+
+/** An event was not added. */
+export class EventError extends Kinded {}
+
+/** A request with a connected account got no answer. */
+export class AccountError extends Kinded {}
+
 /** A request got no answer, or not the expected one. */
 export class HttpError extends Kinded {}
 

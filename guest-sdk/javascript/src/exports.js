@@ -2,9 +2,13 @@
 
 import { NotFound, ToolError } from "./errors.js";
 import * as log from "./log.js";
-import { findResource, PLUGIN } from "./plugin.js";
+import { Typed } from "./completion.js";
+import { NOT_DONE } from "./doubt.js";
+import { Response } from "./http.js";
+import { complete, findResource, PLUGIN, result } from "./plugin.js";
 import { Promise } from "./promise.js";
-import { toContent, toEmbedded, toError } from "./wit.js";
+import { decode, encode } from "./utf8.js";
+import { toContent, toEmbedded, toError } from "./wit-values.js";
 
 const orNull = (value) => value ?? null;
 
@@ -35,6 +39,8 @@ function run(work, failed = (error) => error) {
 
 const missing = (what, name) => ({ tag: "invalid-arguments", val: `there is no ${what} named ${name}` });
 
+const toResult = ({ content, structured, isError }) => ({ content: content.map(toContent), structured: orNull(structured), isError });
+
 export const tools = {
   listTools: () =>
     [...PLUGIN.tools.values()].map((tool) => ({
@@ -58,10 +64,7 @@ export const tools = {
     if (!tool) {
       throw missing("tool", name);
     }
-    return run(async () => {
-      const { content, structured, isError } = await tool.call(contextOf(ctx), args);
-      return { content: content.map(toContent), structured: orNull(structured), isError };
-    });
+    return run(async () => toResult(await tool.call(contextOf(ctx), args)));
   },
 };
 
@@ -104,5 +107,52 @@ export const prompts = {
       const messages = said.flatMap(({ role, content }) => content.map((one) => ({ role, content: toContent(one) })));
       return { description: null, messages };
     });
+  },
+};
+
+export const completions = {
+  complete: (ctx, { tag, val }, argument, value, others) =>
+    run(async () => {
+      const typed = new Typed(value, Object.fromEntries(others), contextOf(ctx));
+      const { values, total, hasMore } = await complete(tag === "prompt" ? "prompt" : "resource template", val, argument, typed);
+      return { values, total: orNull(total), hasMore };
+    }),
+};
+
+function effectOf({ tag, val }) {
+  if (tag === "http") {
+    const headers = val.headers.map(([name, value]) => [name, decode(new Uint8Array(value))]);
+    return { type: "http", method: val.method, url: val.url, headers };
+  }
+  return tag === "agent-tool" ? { type: "agent-tool", name: val.name, args: JSON.parse(val.arguments) } : undefined;
+}
+
+async function toVerdict(verdict) {
+  if (verdict === undefined || verdict === null) {
+    return { tag: "unknown" };
+  }
+  if (verdict === NOT_DONE) {
+    return { tag: "not-done" };
+  }
+  if (verdict instanceof Response) {
+    const headers = [...verdict.headers].map(([name, value]) => [name, encode(value)]);
+    return { tag: "done", val: { tag: "http", val: { status: verdict.status, headers, body: await verdict.bytes() } } };
+  }
+  return { tag: "done", val: { tag: "agent-tool", val: toResult(result(verdict)) } };
+}
+
+export const reconcile = {
+  reconcile(ctx, tool, args, { step, name, effect }) {
+    const find = async () => {
+      const doubt = { tool, args: JSON.parse(args), effect: effectOf(effect), step, name, context: contextOf(ctx) };
+      return toVerdict(await PLUGIN.finder(doubt));
+    };
+    try {
+      return Promise.settled(find());
+    } catch (error) {
+      // Who fails does not know. Why is for whoever mends it.
+      log.warning(`${error?.message}\n${error?.stack ?? ""}`);
+      return { tag: "unknown" };
+    }
   },
 };

@@ -90,15 +90,18 @@ export class Response {
  * Sends a request and reads the answer. `json` is a body that is written as JSON; `timeout` is in milliseconds; `maxBody` is how many
  * bytes of the answer are read.
  */
-export async function fetch(url, { method = "GET", headers = {}, body, json, timeout, maxBody = MAX_BODY } = {}) {
+export async function fetch(url, options = {}) {
+  return host().http(outgoing(url, options));
+}
+
+export function outgoing(url, { method = "GET", headers = {}, body, json, timeout, maxBody = MAX_BODY }) {
   const sent = new Headers(headers);
   if (json !== undefined && !sent.has("content-type")) {
     sent.set("content-type", "application/json");
   }
   const text = json === undefined ? (body ?? "") : JSON.stringify(json);
   const bytes = typeof text === "string" ? encode(text) : new Uint8Array(text);
-  const request = { method: method.toUpperCase(), url: String(url), headers: [...sent], body: bytes, timeout, maxBody };
-  return host().http(request);
+  return { method: method.toUpperCase(), url: String(url), headers: [...sent], body: bytes, timeout, maxBody };
 }
 
 /** The method, and the URL as grants write it. */

@@ -87,6 +87,11 @@ export class AgentError extends Kinded<
 > {}
 export class StateError extends Kinded<"invalid" | "conflict" | "failed"> {}
 export class HttpError extends Kinded<"invalid" | "timeout" | "exhausted" | "failed" | "status" | "unexpected-response"> {}
+export class PublishError extends Kinded<"invalid" | "not-found"> {}
+export class EventError extends Kinded<"invalid"> {}
+export class AccountError extends Kinded<"not-connected" | "invalid" | "timeout" | "failed"> {}
+/** The kind is that of `wasi:filesystem`, such as `no-entry`. */
+export class FileError extends Kinded<string> {}
 export class CheckpointError extends ToolError {}
 export class OutputError extends ToolError {}
 
@@ -174,10 +179,29 @@ export interface ResourceOffer extends Offer {
 }
 export function resource(offer: ResourceOffer): void;
 
+/** What was typed so far of an argument. */
+export interface Typed {
+  readonly value: string;
+  /** The other arguments that are filled in. */
+  readonly others: Record<string, string>;
+  readonly context: Context;
+  /** Those that begin as what was typed, whatever the case. */
+  matching(candidates: readonly string[]): string[];
+}
+export interface Completion {
+  values: string[];
+  total?: number;
+  hasMore?: boolean;
+}
+/** A list, or a function of what was typed; a client gets at most 100. */
+export type Suggestions = readonly string[] | ((typed: Typed) => MaybePromise<string[] | Completion>);
+
 export interface TemplateOffer extends Offer {
   /** Such as `guide://city/{name}`. */
   uriTemplate: string;
   mimeType?: string;
+  /** Suggestions for variables. */
+  complete?: Record<string, Suggestions>;
   read(
     variables: Record<string, string>,
     context: Context,
@@ -193,7 +217,7 @@ export function user(...content: Piece[]): Message;
 export function assistant(...content: Piece[]): Message;
 export interface PromptOffer extends Offer {
   /** Descriptions of the arguments, or more. */
-  args?: Record<string, string | { title?: string; description?: string; required?: boolean }>;
+  args?: Record<string, string | { title?: string; description?: string; required?: boolean; complete?: Suggestions }>;
   get(args: Record<string, string>, context: Context): MaybePromise<Piece | Message | (Piece | Message)[]>;
 }
 export function prompt(offer: PromptOffer): void;
@@ -202,6 +226,24 @@ export function prompt(offer: PromptOffer): void;
 export function emit(...content: Piece[]): Promise<number>;
 /** Reports that `done` of `total` is done, in any unit. `done` must grow. */
 export function report(done: number, total?: number, message?: string): void;
+
+/** What is known of a request that was under way when the host ended. */
+export interface Doubt {
+  /** The tool, and its arguments. */
+  readonly tool: string;
+  readonly args: any;
+  /** Undefined: anything else. Secrets in headers are names. */
+  readonly effect?:
+    | { readonly type: "http"; readonly method: string; readonly url: string; readonly headers: [string, string][] }
+    | { readonly type: "agent-tool"; readonly name: string; readonly args: any };
+  readonly step: string;
+  readonly name: string;
+  readonly context: Context;
+}
+/** It has not happened: it is done now. */
+export const NOT_DONE: unique symbol;
+/** Sets the function that finds out. It gives the answer that there was, `NOT_DONE`, or undefined: unknown. */
+export function reconcile(find: (doubt: Doubt) => MaybePromise<Response | Returned | typeof NOT_DONE>): void;
 
 /** Asks the user to fill in a form, and gives its values. Throws Declined or Dismissed if the user does not. */
 export function ask<F extends Fields>(message: string, fields: F, options?: { key?: string }): Promise<Values<F>>;
@@ -216,18 +258,93 @@ export interface SampleOptions {
   /** Names or parts of names, best first. */
   models?: string[];
   purpose?: string;
+  /** How much each counts, from 0.0 to 1.0. */
+  cost?: number;
+  speed?: number;
+  intelligence?: number;
+  /** What the model may ask for. */
+  tools?: SampleTool[];
+  toolChoice?: "auto" | "required" | "none";
   key?: string;
 }
+export interface SampleTool {
+  readonly name: string;
+}
+/** A tool that the model may ask for. Without `run`, its uses are answered by hand. */
+export function sampleTool<Input extends Fields = {}>(offer: {
+  name: string;
+  description?: string;
+  input?: Input;
+  run?(args: Values<Input>): MaybePromise<Returned>;
+}): SampleTool;
+export interface ToolOutcome {
+  readonly type: "tool-outcome";
+}
+export interface ToolUse {
+  readonly id: string;
+  readonly name: string;
+  /** JSON text, which the model may have got wrong. */
+  readonly input: string;
+  readonly args: any;
+  succeeded(...content: Piece[]): ToolOutcome;
+  /** The model is told why. */
+  failed(why: unknown): ToolOutcome;
+}
+export interface SampleMessage {
+  readonly role: Role;
+  readonly content: readonly unknown[];
+}
 export interface SampleAnswer {
-  readonly content: Content[];
+  readonly content: readonly unknown[];
   readonly text: string;
   readonly model: string;
   readonly stopReason?: string;
+  /** The tools that the model asks for; empty when it has answered. */
+  readonly toolUses: ToolUse[];
+  /** The answer as a message of the conversation that goes on. */
+  readonly message: SampleMessage;
+  /** Runs the tools that the model asks for. The message tells it what came of them, failures too. */
+  runTools(): Promise<SampleMessage>;
 }
-/** Asks the client's model to go on from a message or several. */
-export function sample(messages: Piece | Message | (Piece | Message)[], options?: SampleOptions): Promise<SampleAnswer>;
+type Talk = Piece | SampleMessage | (Piece | SampleMessage)[];
+/** Asks the user to open a page. Throws Declined or Dismissed if the user does not agree. */
+export function openUrl(message: string, address: string, options?: { key?: string }): Promise<void>;
+/** Asks the user to connect an account. Throws Declined or Dismissed if the user does not. */
+export function connect(message: string, connection: string, options?: { key?: string }): Promise<void>;
+export interface Root {
+  readonly uri: string;
+  readonly name?: string;
+}
+/** The folders or repositories that the client's user works in. */
+export function roots(options?: { key?: string }): Promise<Root[]>;
+/** The kinds of questions that the client of this call can answer. */
+export function supported(): { form: boolean; url: boolean; sample: boolean; sampleTools: boolean; roots: boolean };
 
-export interface Response {
+/** A question that has not been asked yet. */
+export interface Question<Answer> {
+  readonly [kind]?: Answer;
+  readonly key?: string;
+}
+export namespace questions {
+  function ask<F extends Fields>(message: string, fields: F, options?: { key?: string }): Question<Values<F>>;
+  function confirm(message: string, options?: { key?: string; orStop?: boolean }): Question<boolean>;
+  function openUrl(message: string, address: string, options?: { key?: string }): Question<void>;
+  function connect(message: string, connection: string, options?: { key?: string }): Question<void>;
+  function sample(messages: Talk, options?: SampleOptions): Question<SampleAnswer>;
+  function roots(options?: { key?: string }): Question<Root[]>;
+}
+type Answers<Q extends readonly Question<any>[]> = { -readonly [At in keyof Q]: Q[At] extends Question<infer A> ? A : never };
+type Settled<Q extends readonly Question<any>[]> = { -readonly [At in keyof Q]: Q[At] extends Question<infer A> ? PromiseSettledResult<A> : never };
+/** Asks several questions at once. Throws Declined or Dismissed if a form or a page was not accepted. */
+export function askMany<const Q extends readonly Question<any>[]>(questions: Q, options?: { settled?: false }): Promise<Answers<Q>>;
+/** Each answer is as in `Promise.allSettled`. */
+export function askMany<const Q extends readonly Question<any>[]>(questions: Q, options: { settled: true }): Promise<Settled<Q>>;
+
+/** Asks the client's model to go on from a message or several. */
+export function sample(messages: Talk, options?: SampleOptions): Promise<SampleAnswer>;
+
+export class Response {
+  constructor(body?: string | Uint8Array, options?: { status?: number; headers?: Record<string, string> | [string, string][] });
   readonly status: number;
   readonly ok: boolean;
   readonly url: string;
@@ -276,6 +393,65 @@ export namespace agentTools {
   function call(name: string, args?: object, options?: CallOptions): Promise<any>;
   function callRaw(name: string, args?: object, options?: CallOptions): Promise<AgentResult>;
   function names(): Promise<string[]>;
+  interface Call extends CallOptions {
+    name: string;
+    args?: object;
+  }
+  /** Makes several calls at once, and waits for all. A failed one does not stop the others; its error is thrown in the end. */
+  function callMany(calls: Call[], options?: { settled?: false }): Promise<any[]>;
+  /** Each value is as in `Promise.allSettled`. */
+  function callMany(calls: Call[], options: { settled: true }): Promise<PromiseSettledResult<any>[]>;
+}
+export namespace publish {
+  /** Creates or replaces a resource. Its URI. `ttl` is in milliseconds. */
+  function put(
+    path: string,
+    body: string | Uint8Array,
+    about?: { title?: string; description?: string; mimeType?: string; audience?: Role | Role[]; priority?: number; ttl?: number },
+  ): Promise<string>;
+  /** Adds to a resource of the same kind, or creates one. Its URI. */
+  function append(path: string, body: string | Uint8Array): Promise<string>;
+  function remove(path: string): Promise<void>;
+  /** Creates or replaces a prompt of texts; `{{name}}` in them stands for the value of an argument. */
+  function putPrompt(
+    name: string,
+    messages: string | Message | (string | Message)[],
+    about?: { args?: string[]; title?: string; description?: string; ttl?: number },
+  ): Promise<void>;
+  function removePrompt(name: string): Promise<void>;
+}
+export namespace events {
+  /** Adds an event; with the key `once`, not again within a day. Whether it was added. */
+  function emit(name: string, payload?: unknown, options?: { once?: string }): Promise<boolean>;
+}
+export interface AccountOptions {
+  method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  headers?: Record<string, string> | [string, string][];
+  body?: string | Uint8Array;
+  json?: unknown;
+}
+export namespace connections {
+  function connected(name: string): Promise<boolean>;
+  /** Sends a request with the account's credentials, which the host adds. Redirects are not followed. */
+  function fetch(name: string, path: string, options?: AccountOptions): Promise<Response>;
+}
+export namespace meter {
+  /** Undefined if the call is metered by CPU time. */
+  function fuelLeft(): number | undefined;
+  /** In milliseconds. */
+  function deadlineLeft(): number;
+}
+export namespace files {
+  function readText(path: string): Promise<string>;
+  function read(path: string): Promise<Uint8Array>;
+  function write(path: string, body: string | Uint8Array): Promise<void>;
+  /** The names in a folder, sorted. */
+  function list(path: string): Promise<string[]>;
+  function remove(path: string): Promise<void>;
+}
+export namespace env {
+  /** A variable; undefined if there is none, or it was not granted. */
+  function get(name: string): string | undefined;
 }
 export namespace checkpoint {
   /** What was saved last, or undefined. Ask once, at the beginning. */

@@ -1,13 +1,22 @@
 // Write Portcullis plugins in JavaScript: plain functions become MCP tools. See ../README.md.
 export * as agentTools from "./agent-tools.js";
 export * as checkpoint from "./checkpoint.js";
-export { ask, assistant, confirm, sample, user } from "./client.js";
+export { ask, askMany, confirm, connect, openUrl, roots, sample, supported } from "./client.js";
+export * as connections from "./connections.js";
 export { audio, embedded, failure, image, link, text } from "./content.js";
+export { NOT_DONE, reconcile } from "./doubt.js";
+export * as env from "./env.js";
 export * from "./errors.js";
-export { fetch } from "./http.js";
+export * as events from "./events.js";
+export * as files from "./files.js";
+export { fetch, Response } from "./http.js";
 export * as log from "./log.js";
+export * as meter from "./meter.js";
 export { emit, report } from "./output.js";
 export { prompt, resource, resourceTemplate, tool } from "./plugin.js";
+export * as publish from "./publish.js";
+export * as questions from "./questions.js";
+export { assistant, sampleTool, user } from "./sampling.js";
 export { t } from "./schema.js";
 export * as state from "./state.js";
 export * as steering from "./steering.js";

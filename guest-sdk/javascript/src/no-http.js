@@ -3,6 +3,6 @@
 import { Denied } from "./errors.js";
 import { target } from "./http.js";
 
-export const denied = (request) => {
+export const http = (request) => {
   throw new Denied("http", target(request));
 };

@@ -1,11 +1,11 @@
 // What a plugin offers: each call of `tool` and the like adds to it.
 
+import { suggest } from "./completion.js";
 import { isContent, piece, textOf, text, ToolResult } from "./content.js";
-import { NotFound } from "./errors.js";
+import { InvalidArguments, NotFound } from "./errors.js";
 import { inputSchema, outputSchema, readFields } from "./schema.js";
-import { user } from "./client.js";
 
-export const PLUGIN = { tools: new Map(), resources: new Map(), templates: new Map(), prompts: new Map() };
+export const PLUGIN = { tools: new Map(), resources: new Map(), templates: new Map(), prompts: new Map(), finder: undefined };
 
 function add(kind, key, offer) {
   if (kind.has(key)) {
@@ -68,15 +68,23 @@ export function resourceTemplate(offer) {
 /** A prompt. `args` are descriptions by name, or `{ title, description, required }`; `get` gives a string or messages. */
 export function prompt(offer) {
   check({ ...offer, run: offer.get });
-  const declared = Object.entries(offer.args ?? {}).map(([name, about]) => ({
-    name,
-    title: undefined,
-    description: undefined,
-    required: true,
-    ...(typeof about === "string" ? { description: about } : about),
-  }));
+  const complete = {};
+  const declared = Object.entries(offer.args ?? {}).map(([name, about]) => {
+    const { title, description, required = true, complete: source } = typeof about === "string" ? { description: about } : about;
+    complete[name] = source;
+    return { name, title, description, required };
+  });
   const call = async (context, args) => messages(await offer.get(args, context));
-  return add(PLUGIN.prompts, offer.name, { ...offer, declared, call });
+  return add(PLUGIN.prompts, offer.name, { ...offer, declared, complete, call });
+}
+
+/** Suggestions for an argument of a `prompt`, or of a `resource template`. */
+export async function complete(kind, name, argument, typed) {
+  const found = (kind === "prompt" ? PLUGIN.prompts : PLUGIN.templates).get(name);
+  if (!found) {
+    throw new InvalidArguments(`this plugin has no ${kind} \`${name}\``);
+  }
+  return suggest(found.complete?.[argument], typed);
 }
 
 /** The resource with this URI. */
@@ -97,7 +105,8 @@ function variables(pattern, uri) {
   }
 }
 
-function result(value) {
+/** What a function returned, as a result. */
+export function result(value) {
   if (value === undefined || value === null) {
     return new ToolResult();
   }
@@ -132,7 +141,7 @@ function contents(value, uri, mimeType) {
 
 function messages(value) {
   const all = Array.isArray(value) ? value : [value];
-  return all.map((one) => (one.role ? one : user(one)));
+  return all.map((one) => (one.role ? one : { role: "user", content: [piece(one)] }));
 }
 
 export { textOf };

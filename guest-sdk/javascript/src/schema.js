@@ -155,6 +155,9 @@ export const t = {
 /** The schema of arguments. */
 export const inputSchema = (fields) => ({ type: "object", ...properties(fields, false), additionalProperties: false });
 
+/** The schema of arguments that a model chooses. */
+export const plainSchema = (fields) => ({ type: "object", ...properties(fields, false) });
+
 /** The schema of a result. */
 export const outputSchema = (type) => outputOf(type);
 

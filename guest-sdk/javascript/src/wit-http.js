@@ -1,7 +1,7 @@
 // Requests over wasi:http. In the component of a plugin that requests `http` only.
 
 import outgoingHandler from "wasi:http/outgoing-handler@0.2.12";
-import http from "wasi:http/types@0.2.12";
+import types from "wasi:http/types@0.2.12";
 
 import { Denied, HttpError } from "./errors.js";
 import { Response, target } from "./http.js";
@@ -11,7 +11,7 @@ import { decode, encode } from "./utf8.js";
 const WRITTEN = 4096;
 const READ = 64 << 10;
 
-export function send(request) {
+export function http(request) {
   const outgoing = outgoingOf(request);
   try {
     const body = request.body.length > 0 ? outgoing.body() : undefined;
@@ -47,7 +47,7 @@ function outgoingOf(request) {
     throw invalid("the scheme must be https or http");
   }
   const [, authority, path] = /^([^/?]*)(.*)$/.exec(rest);
-  const fields = new http.Fields();
+  const fields = new types.Fields();
   const headers = [...request.headers];
   if (request.body.length > 0 && !headers.some(([name]) => name === "content-length")) {
     headers.push(["content-length", String(request.body.length)]);
@@ -59,7 +59,7 @@ function outgoingOf(request) {
       throw invalid(`the header \`${name}\`: ${error.payload?.tag ?? error.message}`);
     }
   }
-  const outgoing = new http.OutgoingRequest(fields);
+  const outgoing = new types.OutgoingRequest(fields);
   const known = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"].includes(request.method);
   try {
     outgoing.setMethod(known ? { tag: request.method.toLowerCase() } : { tag: "other", val: request.method });
@@ -76,7 +76,7 @@ function optionsOf({ timeout }) {
   if (timeout === undefined) {
     return null;
   }
-  const options = new http.RequestOptions();
+  const options = new types.RequestOptions();
   for (const set of ["setConnectTimeout", "setFirstByteTimeout", "setBetweenBytesTimeout"]) {
     try {
       options[set](Math.round(timeout * 1e6));
@@ -99,7 +99,7 @@ function write(body, bytes) {
   } finally {
     stream[Symbol.dispose]();
   }
-  http.OutgoingBody.finish(body, null);
+  types.OutgoingBody.finish(body, null);
 }
 
 function read(body, most) {

@@ -7,12 +7,13 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 
-import { Host } from "../src/testing.js";
+import { NOT_DONE } from "../src/index.js";
+import { Host, Response, ToolUse } from "../src/testing.js";
 
 test("the README works", async () => {
   const text = await readFile(new URL("../README.md", import.meta.url), "utf8");
   const blocks = [...text.matchAll(/```(?:ts|js)\n(.*?)```/gs)].map(([, block]) => block);
-  assert.equal(blocks.length, 4);
+  assert.equal(blocks.length, 6);
   const at = (file) => JSON.stringify(new URL(`../src/${file}.js`, import.meta.url).href);
   const imported = new Set();
   // Names that several blocks import are imported once.
@@ -34,6 +35,16 @@ test("the README works", async () => {
   assert.equal((await host.call("collect")).text, "a\nb");
   assert.equal((await host.read("guide://city/Oslo"))[0].body, '{"name":"Oslo"}');
   assert.equal((await host.prompt("plan", { city: "Oslo" }))[0].content[0].text, "Plan a day in Oslo, for any mood.");
+  assert.deepEqual((await host.complete("plan", "mood", "w")).values, ["wild"]);
+  assert.deepEqual((await host.complete("guide://city/{name}", "name", "o")).values, ["Oslo"]);
+  const agentTools = { "words.find": ({ word }) => ({ text: `about ${word}` }) };
+  const talking = new Host({ agentTools, samples: [new ToolUse("1", "look_up", '{"word":"moat"}'), "A ditch."] });
+  assert.equal((await talking.call("explain", { word: "moat" })).text, "A ditch.");
+  const asked = new Host({ agentTools, forms: [{ to: "Oslo" }], roots: [{ uri: "file:///a" }] });
+  assert.equal((await asked.call("gather", { words: ["a", "b"] })).text, "about a, about b, Oslo, file:///a");
+  const away = new Host({ http: () => new Response("", { status: 404 }) });
+  const effect = { type: "http", method: "POST", url: "https://example.com/", headers: [] };
+  assert.equal(await away.reconcile("book", effect), NOT_DONE);
   const result = await host.call("forecast", { place: "Oslo", days: 2 });
   assert.equal(result.structured, '{"place":"Oslo","highs":[21,22]}');
 });

@@ -3,25 +3,39 @@
 import {
   agentTools,
   ask,
+  askMany,
   assistant,
   audio,
   checkpoint,
   confirm,
+  connect,
+  connections,
   Declined,
   Dismissed,
   embedded,
   emit,
+  env,
+  events,
   failure,
   fetch,
+  files,
   image,
   InvalidArguments,
   link,
   log,
+  meter,
+  NOT_DONE,
+  openUrl,
   prompt,
+  publish,
+  questions,
+  reconcile,
   report,
   resource,
   resourceTemplate,
+  Response,
   sample,
+  sampleTool,
   state,
   steering,
   t,
@@ -297,6 +311,192 @@ tool({
   },
 });
 
+tool({
+  name: "gather",
+  description: "Calls tools of the agent at once.",
+  input: { tools: t.array(t.string()) },
+  async run({ tools }) {
+    const calls = tools.map((name, at) => ({ name, args: { path: name, n: at + 1 } }));
+    const said = await agentTools.callMany(calls, { settled: true });
+    return said.map(({ value, reason }) => (value ? `${JSON.stringify(value.path)} and ${value.n}` : reason.message)).join("\n");
+  },
+});
+
+const lookUp = sampleTool({
+  name: "look_up",
+  description: "Looks a word up.",
+  input: { word: t.string("Which word.") },
+  run({ word }) {
+    if (word === "missing") {
+      throw new ToolError("there is no such word");
+    }
+    return `${word}: ${[...word].length} letters`;
+  },
+});
+
+tool({
+  name: "explain",
+  description: "Explains a word, with a tool for the model.",
+  input: { word: t.string() },
+  async run({ word }) {
+    const talk = [user(`Explain ${word}.`)];
+    for (let uses = 0; ; ) {
+      const answer = await sample(talk, { maxTokens: 50, tools: [lookUp], toolChoice: "auto", key: `after ${uses}` });
+      if (answer.toolUses.length === 0) {
+        return `${answer.text}, after ${uses}`;
+      }
+      uses += answer.toolUses.length;
+      talk.push(answer.message, await answer.runTools());
+    }
+  },
+});
+
+tool({
+  name: "interview",
+  description: "Asks several questions at once.",
+  async run() {
+    const answers = await askMany(
+      [
+        questions.ask("Who are you?", { name: t.string() }, { key: "who" }),
+        questions.confirm("Really?", { key: "sure" }),
+        questions.sample("Write a wish.", { maxTokens: 20, key: "wish" }),
+        questions.roots({ key: "where" }),
+      ],
+      { settled: true },
+    );
+    const [{ value: person, reason }, sure, wish, roots] = answers;
+    const name = person?.name ?? (reason instanceof Declined ? "declined" : "closed");
+    return `${name}, ${sure.value}, ${wish.value.text}, ${roots.value[0]?.uri ?? "nowhere"}`;
+  },
+});
+
+tool({
+  name: "visit",
+  description: "Asks to open a page.",
+  async run() {
+    try {
+      await openUrl("Look at this.", "https://example.com/page", { key: "page" });
+      return "opened";
+    } catch (error) {
+      if (error instanceof Declined) {
+        return "declined";
+      }
+      if (error instanceof Dismissed) {
+        return "closed";
+      }
+      throw error;
+    }
+  },
+});
+
+tool({
+  name: "account",
+  description: "Uses an account.",
+  input: { path: t.string(), body: t.string().optional() },
+  async run({ path, body }) {
+    if (!(await connections.connected("service"))) {
+      await connect("Connect the service.", "service", { key: "service" });
+    }
+    const posted = body !== undefined && { method: "POST", json: { body } };
+    const response = await connections.fetch("service", path, { headers: { "x-kind": "person" }, ...posted });
+    return `${response.throwForStatus().status} ${await response.text()}`;
+  },
+});
+
+tool({
+  name: "leave",
+  description: "Leaves something behind.",
+  input: {
+    action: t.enum(["put", "append", "remove", "prompt", "forget"]),
+    path: t.string(),
+    text: t.string().optional(),
+  },
+  async run({ action, path, text: words = "" }) {
+    const about = { title: "Left", description: "What was left.", ttl: 60_000 };
+    switch (action) {
+      case "put":
+        return publish.put(path, words, { ...about, mimeType: "text/markdown", audience: "user", priority: 0.5 });
+      case "append":
+        return publish.append(path, words);
+      case "remove":
+        await publish.remove(path);
+        return "removed";
+      case "prompt":
+        await publish.putPrompt(path, [words, assistant("Yes.")], { ...about, args: ["line"] });
+        return "left";
+      default:
+        await publish.removePrompt(path);
+        return "forgotten";
+    }
+  },
+});
+
+tool({
+  name: "announce",
+  description: "Announces an event.",
+  input: { name: t.string(), text: t.string(), key: t.string("Announced only once.").optional() },
+  async run({ name, text: words, key }) {
+    return (await events.emit(name, { text: words }, { once: key })) ? "announced" : "announced before";
+  },
+});
+
+tool({
+  name: "budget",
+  description: "Says whether anything is left.",
+  run: () => `${meter.fuelLeft() > 0}, ${meter.deadlineLeft() > 0}`,
+});
+
+tool({
+  name: "files",
+  description: "Uses files.",
+  input: { action: t.enum(["write", "read", "list"]), path: t.string(), text: t.string().optional() },
+  async run({ action, path, text: words = "" }) {
+    switch (action) {
+      case "write":
+        await files.write(path, words);
+        return "written";
+      case "read":
+        return files.readText(path).catch((error) => {
+          if (error.kind === "no-entry") {
+            return "nothing";
+          }
+          throw error;
+        });
+      default:
+        return (await files.list(path)).join(", ");
+    }
+  },
+});
+
+tool({
+  name: "variable",
+  description: "Reads a variable.",
+  input: { name: t.string() },
+  run: ({ name }) => env.get(name) ?? "nothing",
+});
+
+tool({
+  name: "reserve",
+  description: "Reserves a place.",
+  execution: "may-run-long",
+  input: { name: t.string() },
+  async run({ name }) {
+    const response = await fetch(`http://localhost:8444/v1/place/${name}`, { method: "POST", json: { name } });
+    return `${response.status} ${await response.text()}`;
+  },
+});
+
+reconcile(async ({ tool: name, args, effect }) => {
+  if (name !== "reserve" || effect?.type !== "http" || effect.method !== "POST" || args.name === "lost") {
+    return undefined;
+  }
+  const found = await fetch(effect.url);
+  if (found.status === 404) {
+    return NOT_DONE;
+  }
+  return found.ok ? new Response(await found.bytes(), { status: 201, headers: { "content-type": "text/plain" } }) : undefined;
+});
+
 resource({
   uri: "polyglot://about",
   name: "about",
@@ -307,6 +507,7 @@ resource({
 
 resourceTemplate({
   uriTemplate: "polyglot://word/{word}",
+  complete: { word: ["alpha", "Alps", "beta"] },
   name: "word",
   description: "A word.",
   mimeType: "application/json",
@@ -326,7 +527,13 @@ prompt({
   name: "review",
   title: "Review",
   description: "Reviews code.",
-  args: { language: "Such as `rust`.", focus: { required: false } },
+  args: {
+    language: { description: "Such as `rust`.", complete: ["go", "python", "ruby", "rust"] },
+    focus: {
+      required: false,
+      complete: (typed) => typed.matching(typed.others.language === "rust" ? ["borrowing", "speed"] : ["speed", "style"]),
+    },
+  },
   get: ({ language, focus = "everything" }) => [
     user(`Review this ${language}, above all ${focus}.`),
     assistant("Show it to me."),

@@ -1,14 +1,19 @@
 """The plugin `polyglot` in Python, as ../README.md specifies it."""
 
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Literal
 
 from portcullis_guest import (
+    NOT_DONE,
     Audio,
+    Complete,
     Content,
     Context,
     Declined,
     Dismissed,
+    Doubt,
     EmbeddedResource,
     Format,
     Image,
@@ -21,16 +26,26 @@ from portcullis_guest import (
     Title,
     ToolError,
     ToolResult,
+    Typed,
     Unsupported,
     agent_tools,
     ask,
+    ask_many,
     checkpoint,
     confirm,
+    connect,
+    connections,
+    events,
     http,
     log,
+    meter,
+    open_url,
     output,
     progress,
     prompt,
+    publish,
+    questions,
+    reconcile,
     resource,
     resource_template,
     sample,
@@ -283,6 +298,150 @@ def listen() -> str:
         return f"{message}, timed out"
 
 
+@tool
+def gather(tools: list[str]) -> str:
+    """Calls tools of the agent at once."""
+    calls = [agent_tools.Call(name, {"path": name, "n": at}) for at, name in enumerate(tools, 1)]
+    said = agent_tools.call_many(calls, return_exceptions=True)
+    return "\n".join(str(one) if isinstance(one, Exception) else f'"{one["path"]}" and {one["n"]}' for one in said)
+
+
+def look_up(word: Annotated[str, "Which word."]) -> str:
+    """Looks a word up."""
+    if word == "missing":
+        raise ToolError("there is no such word")
+    return f"{word}: {len(word)} letters"
+
+
+@tool
+def explain(word: str) -> str:
+    """Explains a word, with a tool for the model."""
+    talk, uses = [Message.user(f"Explain {word}.")], 0
+    while True:
+        answer = sample(talk, max_tokens=50, tools=[look_up], tool_choice="auto", key=f"after {uses}")
+        if not answer.tool_uses:
+            return f"{answer.text}, after {uses}"
+        uses += len(answer.tool_uses)
+        talk += [answer.message, answer.run_tools()]
+
+
+@dataclass
+class Person:
+    name: str
+
+
+@tool
+def interview() -> str:
+    """Asks several questions at once."""
+    person, sure, wish, roots = ask_many(
+        questions.ask("Who are you?", Person, key="who"),
+        questions.confirm("Really?", key="sure"),
+        questions.sample("Write a wish.", max_tokens=20, key="wish"),
+        questions.roots(key="where"),
+        return_exceptions=True,
+    )
+    name = "declined" if isinstance(person, Declined) else "closed" if isinstance(person, Dismissed) else person.name
+    return f"{name}, {str(sure).lower()}, {wish.text}, {roots[0].uri if roots else 'nowhere'}"
+
+
+@tool
+def visit() -> str:
+    """Asks to open a page."""
+    try:
+        open_url("Look at this.", "https://example.com/page", key="page")
+    except Declined:
+        return "declined"
+    except Dismissed:
+        return "closed"
+    return "opened"
+
+
+@tool
+def account(path: str, body: str | None = None) -> str:
+    """Uses an account."""
+    if not connections.connected("service"):
+        connect("Connect the service.", "service", key="service")
+    headers = {"x-kind": "person"}
+    if body is None:
+        response = connections.get("service", path, headers=headers)
+    else:
+        response = connections.post("service", path, headers=headers, json={"body": body})
+    return f"{response.raise_for_status().status} {response.text}"
+
+
+@tool
+def leave(action: Literal["put", "append", "remove", "prompt", "forget"], path: str, text: str | None = None) -> str:
+    """Leaves something behind."""
+    about = {"title": "Left", "description": "What was left.", "ttl": 60}
+    match action:
+        case "put":
+            return publish.put(path, text or "", mime_type="text/markdown", audience="user", priority=0.5, **about)
+        case "append":
+            return publish.append(path, text or "")
+        case "remove":
+            publish.remove(path)
+            return "removed"
+        case "prompt":
+            publish.put_prompt(path, text or "", Message.assistant("Yes."), arguments=["line"], **about)
+            return "left"
+        case "forget":
+            publish.remove_prompt(path)
+            return "forgotten"
+
+
+@tool
+def announce(name: str, text: str, key: Annotated[str | None, "Announced only once."] = None) -> str:
+    """Announces an event."""
+    return "announced" if events.emit(name, {"text": text}, once=key) else "announced before"
+
+
+@tool
+def budget() -> str:
+    """Says whether anything is left."""
+    return f"{(meter.fuel_left() or 0) > 0}, {meter.deadline_left() > 0}".lower()
+
+
+@tool
+def files(action: Literal["write", "read", "list"], path: str, text: str | None = None) -> str:
+    """Uses files."""
+    match action:
+        case "write":
+            Path(path).write_text(text or "")
+            return "written"
+        case "read":
+            try:
+                with open(path) as file:
+                    return file.read()
+            except FileNotFoundError:
+                return "nothing"
+        case "list":
+            return ", ".join(sorted(os.listdir(path)))
+
+
+@tool
+def variable(name: str) -> str:
+    """Reads a variable."""
+    return os.environ.get(name, "nothing")
+
+
+@tool(execution="may-run-long")
+def reserve(name: str) -> str:
+    """Reserves a place."""
+    response = http.post(f"http://localhost:8444/v1/place/{name}", json={"name": name})
+    return f"{response.status} {response.text}"
+
+
+@reconcile
+def find_out(doubt: Doubt) -> http.Response | object:
+    match doubt.effect:
+        case http.Request(method="POST", url=url) if doubt.tool == "reserve" and doubt.arguments()["name"] != "lost":
+            found = http.get(url)
+            if found.status == 404:
+                return NOT_DONE
+            return http.Response(201, [("content-type", "text/plain")], found.body) if found.ok else None
+    return None
+
+
 @resource("polyglot://about", mime_type="text/plain")
 def about() -> str:
     """What this plugin is."""
@@ -290,7 +449,7 @@ def about() -> str:
 
 
 @resource_template("polyglot://word/{word}", mime_type="application/json")
-def word(word: str) -> dict[str, object] | None:
+def word(word: Annotated[str, Complete("alpha", "Alps", "beta")]) -> dict[str, object] | None:
     """A word."""
     match word:
         case "missing":
@@ -300,8 +459,15 @@ def word(word: str) -> dict[str, object] | None:
     return {"word": word, "length": len(word)}
 
 
+def focuses(typed: Typed) -> list[str]:
+    return typed.matching(["borrowing", "speed"] if typed.others.get("language") == "rust" else ["speed", "style"])
+
+
 @prompt(title="Review")
-def review(language: Annotated[str, "Such as `rust`."], focus: str | None = None) -> list[Message]:
+def review(
+    language: Annotated[str, "Such as `rust`.", Complete("go", "python", "ruby", "rust")],
+    focus: Annotated[str | None, Complete(focuses)] = None,
+) -> list[Message]:
     """Reviews code."""
     return [
         Message.user(f"Review this {language}, above all {focus or 'everything'}."),

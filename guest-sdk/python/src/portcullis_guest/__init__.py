@@ -1,8 +1,10 @@
 """Write Portcullis plugins in Python: plain functions become MCP tools. See README.md."""
 
-from . import agent_tools, checkpoint, http, log, output, progress, state, steering
-from .client import Message, SampleAnswer, ask, confirm, sample
-from .content import Audio, Content, EmbeddedResource, Image, ResourceLink, Text, ToolResult
+from . import agent_tools, checkpoint, connections, events, http, log, meter, output, progress, publish, questions, state, steering
+from .client import ask, confirm, connect, open_url, roots, sample, supported
+from .completion import Complete, Completion, Typed
+from .content import Audio, Content, EmbeddedResource, Image, Message, ResourceLink, Text, ToolResult
+from .doubt import NOT_DONE, Doubt, reconcile
 from .errors import (
     Cancelled,
     Declined,
@@ -15,16 +17,21 @@ from .errors import (
     Unsupported,
 )
 from .plugin import Context, prompt, resource, resource_template, tool
+from .questions import ask_many
+from .sampling import SampleAnswer, SampleTool, ToolOutcome, ToolUse
 from .schema import Format, Length, Range, Title
 
 __all__ = [
     "Audio",
     "Cancelled",
+    "Complete",
+    "Completion",
     "Content",
     "Context",
     "Declined",
     "Denied",
     "Dismissed",
+    "Doubt",
     "EmbeddedResource",
     "Exhausted",
     "Format",
@@ -32,28 +39,44 @@ __all__ = [
     "InvalidArguments",
     "Length",
     "Message",
+    "NOT_DONE",
     "NotFound",
     "Range",
     "ResourceLink",
     "SampleAnswer",
+    "SampleTool",
     "Text",
     "Title",
     "ToolError",
+    "ToolOutcome",
     "ToolResult",
+    "ToolUse",
+    "Typed",
     "Unsupported",
     "agent_tools",
     "ask",
+    "ask_many",
     "checkpoint",
     "confirm",
+    "connect",
+    "connections",
+    "events",
     "http",
     "log",
+    "meter",
+    "open_url",
     "output",
     "progress",
     "prompt",
+    "publish",
+    "questions",
+    "reconcile",
     "resource",
     "resource_template",
+    "roots",
     "sample",
     "state",
     "steering",
+    "supported",
     "tool",
 ]

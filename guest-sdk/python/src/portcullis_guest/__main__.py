@@ -9,12 +9,7 @@ from .plugin import PLUGIN
 
 def main() -> None:
     importlib.import_module(sys.argv[1])
-    exports = {
-        "tools": PLUGIN.tools,
-        "resources": PLUGIN.resources | PLUGIN.templates,
-        "prompts": PLUGIN.prompts,
-    }
-    print(json.dumps([name for name, offers in exports.items() if offers]))
+    print(json.dumps(PLUGIN.exports))
 
 
 main()

@@ -1,5 +1,6 @@
 """Tools on the agent's side. The manifest requests them, `agent-tools = ["notes.add"]`, and the operator grants them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +43,25 @@ class AgentResult:
             raise AgentError("unexpected-result", f"the agent tool's answer is not what was expected: {error}") from error
 
 
+@dataclass(frozen=True)
+class Call:
+    """One of several calls that are made at once, with what `call` takes."""
+
+    name: str
+    arguments: Any = None
+    kind: Any = Any
+    timeout: float | None = None
+    purpose: str | None = None
+    chunks: bool = False
+
+    def written(self) -> tuple[Any, ...]:
+        try:
+            text = encoding.dumps({} if self.arguments is None else self.arguments)
+        except (TypeError, ValueError) as error:
+            raise AgentError("invalid-arguments", f"invalid arguments: {error}") from error
+        return self.name, text, self.timeout, self.purpose, self.chunks
+
+
 def call(
     name: str,
     arguments: Any = None,
@@ -60,11 +80,32 @@ def call_raw(
     name: str, arguments: Any = None, *, timeout: float | None = None, purpose: str | None = None, chunks: bool = False
 ) -> AgentResult:
     """As `call`, with the whole result."""
-    try:
-        text = encoding.dumps({} if arguments is None else arguments)
-    except (TypeError, ValueError) as error:
-        raise AgentError("invalid-arguments", f"invalid arguments: {error}") from error
-    return host().call_agent_tool(name, text, timeout, purpose, chunks)
+    return host().call_agent_tool(*Call(name, arguments, timeout=timeout, purpose=purpose, chunks=chunks).written())
+
+
+def call_many(calls: Iterable[Call], *, return_exceptions: bool = False) -> list[Any]:
+    """Makes several calls at once, as many at a time as the operator allows, and waits for all. The values come in the order of the
+    calls. A failed one does not stop the others; its error is raised in the end, or is in its place if `return_exceptions`, as in
+    `asyncio.gather`."""
+    these, written, unwritten = list(calls), [], {}
+    for at, one in enumerate(these):
+        try:
+            written.append(one.written())
+        except AgentError as error:
+            unwritten[at] = error
+    results = iter(host().call_agent_tools(written) if written else [])
+    values: list[Any] = []
+    for at, one in enumerate(these):
+        found = unwritten[at] if at in unwritten else next(results)
+        try:
+            values.append(found if isinstance(found, Exception) else found.value(one.kind))
+        except AgentError as error:
+            values.append(error)
+    if not return_exceptions:
+        for value in values:
+            if isinstance(value, Exception):
+                raise value
+    return values
 
 
 def names() -> list[str]:

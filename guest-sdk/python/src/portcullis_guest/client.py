@@ -6,55 +6,15 @@ answer ends the tool: nothing behind the question runs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from . import encoding, schema
-from .content import Pieces, Role, Text, piece
-from .errors import ClientError, Declined, Dismissed, InvalidArguments
-from .host import host
+from . import questions
+from .content import Message, Pieces
+from .host import Abilities, Root, host
+from .sampling import SampleAnswer, SampleTool, ToolChoice
 
 T = TypeVar("T")
-
-
-@dataclass
-class Message:
-    """A message of a prompt or to the model."""
-
-    role: Role
-    content: list[Any] = field(default_factory=list)
-
-    @classmethod
-    def user(cls, *content: Pieces) -> Message:
-        return cls("user", [piece(one) for one in content])
-
-    @classmethod
-    def assistant(cls, *content: Pieces) -> Message:
-        return cls("assistant", [piece(one) for one in content])
-
-
-@dataclass
-class SampleRequest:
-    messages: list[Message]
-    system_prompt: str | None = None
-    max_tokens: int = 1_000
-    temperature: float | None = None
-    stop: list[str] = field(default_factory=list)
-    models: list[str] = field(default_factory=list)
-    purpose: str | None = None
-
-
-@dataclass
-class SampleAnswer:
-    """What the model said."""
-
-    content: list[Any]
-    model: str
-    stop_reason: str | None = None
-
-    @property
-    def text(self) -> str:
-        return "\n".join(one.text for one in self.content if isinstance(one, Text))
 
 
 def ask(message: str, form: type[T], *, key: str | None = None) -> T:
@@ -63,43 +23,54 @@ def ask(message: str, form: type[T], *, key: str | None = None) -> T:
     Fields are str, int, float, bool, Literal or an Enum, a list of these, or one of these or None, which may be left empty. A
     default is what the form begins with. `key` names the question to the client.
     """
-    text = host().form(key, message, encoding.dumps(schema.of_form(form)))
-    try:
-        return encoding.read(form, encoding.loads(text), "the answer")
-    except InvalidArguments as error:
-        raise ClientError("unexpected-answer", f"the client's answer is not what was expected: {error}") from error
-
-
-_CONFIRM = {
-    "type": "object",
-    "properties": {"confirmed": {"type": "boolean", "title": "Yes, confirmed"}},
-    "required": ["confirmed"],
-}
+    return questions.ask(message, form, key=key).ask()
 
 
 def confirm(message: str, *, or_stop: bool = False, key: str | None = None) -> bool:
     """Asks the user for a yes. Anything else is a no, which ends the tool if `or_stop`."""
-    try:
-        is_yes = encoding.loads(host().form(key, message, encoding.dumps(_CONFIRM))).get("confirmed") is True
-    except (Declined, Dismissed):
-        is_yes = False
-    if or_stop and not is_yes:
-        raise Declined("the user did not confirm")
-    return is_yes
+    return questions.confirm(message, or_stop=or_stop, key=key).ask()
+
+
+def open_url(message: str, address: str, *, key: str | None = None) -> None:
+    """Asks the user to open a page, outside the client and its model. `address` begins with `https:`, and its host must be granted.
+    Raises Declined or Dismissed if the user does not agree; what happens on the page is not said."""
+    questions.open_url(message, address, key=key).ask()
+
+
+def connect(message: str, connection: str, *, key: str | None = None) -> None:
+    """Asks the user to connect an account, one that the operator has set up; then `connections` can use it. Raises Declined or
+    Dismissed if the user does not."""
+    questions.connect(message, connection, key=key).ask()
 
 
 def sample(
-    message: str | Message | list[Message],
+    messages: Pieces | Message | list[Message],
     *,
     system_prompt: str | None = None,
     max_tokens: int = 1_000,
     temperature: float | None = None,
-    stop: list[str] | None = None,
-    models: list[str] | None = None,
+    stop: Sequence[str] = (),
+    models: Sequence[str] = (),
+    cost: float | None = None,
+    speed: float | None = None,
+    intelligence: float | None = None,
+    tools: Sequence[Callable[..., Any] | SampleTool] = (),
+    tool_choice: ToolChoice | None = None,
     purpose: str | None = None,
     key: str | None = None,
 ) -> SampleAnswer:
-    """Asks the client's model to go on from these messages. `models` are names or parts of names, best first."""
-    messages = message if isinstance(message, list) else [message if isinstance(message, Message) else Message.user(message)]
-    request = SampleRequest(messages, system_prompt, max_tokens, temperature, stop or [], models or [], purpose)
-    return host().sample(key, request)
+    """Asks the client's model to go on from these messages. `models` are names or parts of names, best first; `cost`, `speed` and
+    `intelligence` say from 0.0 to 1.0 how much each counts. `tools` are functions that the model may ask for: see `run_tools` of the
+    answer."""
+    options = {name: value for name, value in locals().items() if name not in ("messages", "key")}
+    return questions.sample(messages, key=key, **options).ask()
+
+
+def roots(*, key: str | None = None) -> list[Root]:
+    """The folders or repositories that the client's user works in."""
+    return questions.roots(key=key).ask()
+
+
+def supported() -> Abilities:
+    """The kinds of questions that the client of this call can answer. Any other raises Unsupported."""
+    return host().supported()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 Role: TypeAlias = Literal["user", "assistant"]
 
@@ -92,3 +92,19 @@ def piece(value: str | Content) -> Content:
     if isinstance(value, Annotated):
         return value
     raise TypeError(f"{value!r} is not content; send a string, or a Text, Image, Audio, ResourceLink or EmbeddedResource")
+
+
+@dataclass
+class Message:
+    """A message of a prompt or to the model."""
+
+    role: Role
+    content: list[Any] = field(default_factory=list)
+
+    @classmethod
+    def user(cls, *content: Pieces) -> Message:
+        return cls("user", [piece(one) for one in content])
+
+    @classmethod
+    def assistant(cls, *content: Pieces) -> Message:
+        return cls("assistant", [piece(one) for one in content])

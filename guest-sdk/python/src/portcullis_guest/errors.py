@@ -116,6 +116,30 @@ class HttpError(ToolError):
         super().__init__(message)
 
 
+class PublishError(ToolError):
+    """Nothing was published or removed. `kind` is `invalid` or `not-found`."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        self.kind = kind
+        super().__init__(message)
+
+
+class EventError(ToolError):
+    """An event was not added. `kind` is `invalid`."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        self.kind = kind
+        super().__init__(message)
+
+
+class AccountError(ToolError):
+    """A request with a connected account got no answer. `kind` is `not-connected`, `invalid`, `timeout` or `failed`."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        self.kind = kind
+        super().__init__(message)
+
+
 class CheckpointError(ToolError):
     """Nothing was saved, or what was saved is not what was expected."""
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -10,11 +11,15 @@ from typing import Any
 from componentize_py_types import Err
 from wit_world.imports import log
 
-from . import content, host, schema
+from . import content, host, http, schema
 from . import wit_types as wit
+from .agent_tools import Call
+from .completion import Typed
+from .doubt import Doubt, NotDone
 from .errors import InvalidArguments, NotFound, ToolError
 from .plugin import PLUGIN, Context, Prompt, Resource, Tool
-from .wit import _ROLES, WitHost, to_content, to_embedded, to_error
+from .wit import WitHost
+from .wit_values import ROLES, to_content, to_embedded, to_error
 
 host.use(WitHost())
 
@@ -43,10 +48,13 @@ class Tools:
         def run() -> wit.ToolResult:
             if name not in PLUGIN.tools:
                 raise InvalidArguments(f"there is no tool named {name}")
-            result = PLUGIN.tools[name].run(_context(ctx), arguments)
-            return wit.ToolResult([to_content(one) for one in result.content], result.structured, result.is_error)
+            return _result(PLUGIN.tools[name].run(_context(ctx), arguments))
 
         return _run(run)
+
+
+def _result(result: content.ToolResult) -> wit.ToolResult:
+    return wit.ToolResult([to_content(one) for one in result.content], result.structured, result.is_error)
 
 
 def _tool(tool: Tool) -> wit.Tool:
@@ -124,7 +132,49 @@ class Prompts:
             if name not in PLUGIN.prompts:
                 raise InvalidArguments(f"there is no prompt named {name}")
             said = PLUGIN.prompts[name].get(_context(ctx), dict(arguments))
-            messages = [prompts.PromptMessage(_ROLES[one.role], to_content(piece)) for one in said for piece in one.content]
+            messages = [prompts.PromptMessage(ROLES[one.role], to_content(piece)) for one in said for piece in one.content]
             return prompts.PromptResult(None, messages)
 
         return _run(run)
+
+
+class Completions:
+    def complete(self, ctx: wit.CallContext, reference: Any, argument: str, value: str, context: list[tuple[str, str]]) -> Any:
+        from wit_world.exports import completions
+
+        def run() -> Any:
+            kind = "prompt" if isinstance(reference, completions.Reference_Prompt) else "resource template"
+            typed = Typed(value, dict(context), _context(ctx))
+            found = PLUGIN.complete(kind, reference.value, argument, typed)
+            return completions.Completion(found.values, found.total, found.has_more)
+
+        return _run(run)
+
+
+class Reconcile:
+    def reconcile(self, ctx: wit.CallContext, name: str, arguments: str, effect: Any) -> Any:
+        from wit_world.exports import reconcile
+
+        match effect.effect:
+            case reconcile.Effect_Http(asked):
+                headers = [(key, value.decode(errors="replace")) for key, value in asked.headers]
+                made: Any = host.Request(asked.method, asked.url, headers)
+            case reconcile.Effect_AgentTool(call):
+                made = Call(call.name, json.loads(call.arguments))
+            case _:
+                made = None
+        try:
+            verdict = PLUGIN.finder(Doubt(name, made, arguments, _context(ctx), effect.step, effect.name))  # type: ignore[misc]
+        except Exception as error:
+            # Who fails does not know. Why is for whoever mends it.
+            log.write(log.Level.WARNING, "".join(traceback.format_exception(error)))
+            return reconcile.Verdict_Unknown()
+        match verdict:
+            case http.Response():
+                headers = [(key, value.encode()) for key, value in verdict.headers]
+                return reconcile.Verdict_Done(reconcile.Answer_Http(reconcile.HttpResponse(verdict.status, headers, verdict.body)))
+            case content.ToolResult():
+                return reconcile.Verdict_Done(reconcile.Answer_AgentTool(_result(verdict)))
+            case NotDone():
+                return reconcile.Verdict_NotDone()
+        return reconcile.Verdict_Unknown()

@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeVar, get_origin
 from urllib.parse import unquote_to_bytes
 
 from . import docs, encoding, schema
-from .client import Message
-from .content import Annotated, EmbeddedResource, Pieces, Text, ToolResult, piece
-from .errors import NotFound
+from .completion import Complete, Completion, Typed
+from .content import Annotated, EmbeddedResource, Message, Pieces, Text, ToolResult, piece
+from .errors import InvalidArguments, NotFound
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -47,6 +47,11 @@ class Offer:
     def call(self, context: Context, arguments: dict[str, Any]) -> Any:
         first = (context,) if self.wants_context else ()
         return self.function(*first, **encoding.read_fields(self.parameters, arguments))
+
+    @property
+    def completes(self) -> dict[str, Complete]:
+        said = {one.name: schema.split(one.hint)[1] for one in self.parameters}
+        return {name: word for name, words in said.items() for word in words if isinstance(word, Complete)}
 
 
 @dataclass
@@ -96,6 +101,29 @@ class Plugin:
     resources: dict[str, Resource] = field(default_factory=dict)
     templates: dict[str, Resource] = field(default_factory=dict)
     prompts: dict[str, Prompt] = field(default_factory=dict)
+    # The function marked @reconcile.
+    finder: Callable[[Any], Any] | None = None
+
+    @property
+    def exports(self) -> list[str]:
+        """The interfaces of a component of this plugin."""
+        completes = any(one.completes for one in [*self.templates.values(), *self.prompts.values()])
+        offers = {
+            "tools": self.tools,
+            "resources": self.resources or self.templates,
+            "prompts": self.prompts,
+            "completions": completes,
+            "reconcile": self.finder,
+        }
+        return [name for name, offered in offers.items() if offered]
+
+    def complete(self, kind: str, name: str, argument: str, typed: Typed) -> Completion:
+        """Suggestions for an argument of a `prompt`, or of a `resource template`."""
+        found = (self.prompts if kind == "prompt" else self.templates).get(name)
+        if found is None:
+            raise InvalidArguments(f"this plugin has no {kind} `{name}`")
+        suggest = found.completes.get(argument)
+        return suggest(typed) if suggest else Completion([], 0)
 
     def add(self, kind: dict[str, Any], key: str, offer: Offer) -> None:
         if key in kind:
@@ -130,7 +158,7 @@ def tool(
     result: a dataclass or a dict is structured content, a string or content is itself, None is nothing."""
 
     def make(function: _Function) -> _Function:
-        base = _offer(function, name, title, description)
+        base = offer(function, name, title, description)
         made = Tool(
             **vars(base),
             annotations={"read_only": read_only, "destructive": destructive, "idempotent": idempotent, "open_world": open_world},
@@ -151,7 +179,7 @@ def resource(
     """Makes a function without parameters a resource: text, bytes, or what is written as JSON."""
 
     def make(function: _Function) -> _Function:
-        made = Resource(**vars(_offer(function, name, title, description)), uri=uri, mime_type=mime_type)
+        made = Resource(**vars(offer(function, name, title, description)), uri=uri, mime_type=mime_type)
         if made.parameters:
             raise TypeError(f"{function.__name__}: a resource has no parameters; a resource_template has")
         PLUGIN.add(PLUGIN.resources, uri, made)
@@ -172,7 +200,7 @@ def resource_template(
     NotFound, says that there is no such resource."""
 
     def make(function: _Function) -> _Function:
-        made = Resource(**vars(_offer(function, name, title, description)), uri=uri_template, mime_type=mime_type)
+        made = Resource(**vars(offer(function, name, title, description)), uri=uri_template, mime_type=mime_type)
         pieces = re.split(r"\{(\w+)\}", uri_template)
         if pieces[1::2] != [one.name for one in made.parameters]:
             raise TypeError(f"{function.__name__}: the parameters must be the variables of the template, {pieces[1::2]}")
@@ -188,7 +216,7 @@ def prompt(function: Any = None, /, *, name: str | None = None, title: str | Non
     """Makes a function a prompt. Its parameters are texts, or texts or None; it returns a string or messages."""
 
     def make(function: _Function) -> _Function:
-        made = Prompt(**vars(_offer(function, name, title, description)))
+        made = Prompt(**vars(offer(function, name, title, description)))
         for parameter in made.parameters:
             if schema.optional(schema.split(parameter.hint)[0])[0] is not str:
                 raise TypeError(f"{function.__name__}: `{parameter.name}` of a prompt must be str, or str | None")
@@ -198,7 +226,8 @@ def prompt(function: Any = None, /, *, name: str | None = None, title: str | Non
     return make if function is None else make(function)
 
 
-def _offer(function: Callable[..., Any], name: str | None, title: str | None, description: str | None) -> Offer:
+def offer(function: Callable[..., Any], name: str | None, title: str | None, description: str | None) -> Offer:
+    """A function with what its signature and its docstring say."""
     where = function.__name__
     if inspect.iscoroutinefunction(function):
         raise TypeError(f"{where}: take a plain function; whatever waits, waits in place")

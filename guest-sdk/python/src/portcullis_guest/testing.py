@@ -10,12 +10,26 @@ from typing import Any
 from . import encoding
 from . import host as _host
 from .agent_tools import AgentResult
-from .client import Message, SampleAnswer, SampleRequest
-from .content import Content, EmbeddedResource, Text, ToolResult
-from .errors import AgentError, Cancelled, CheckpointError, Declined, Denied, Dismissed, StateError, ToolError, Unsupported
-from .host import Ended, Entry, Request, TimedOut
+from .completion import Completion, Typed
+from .content import Content, EmbeddedResource, Message, Text, ToolResult
+from .doubt import Doubt, Verdict
+from .errors import (
+    AccountError,
+    AgentError,
+    Cancelled,
+    CheckpointError,
+    Declined,
+    Denied,
+    Dismissed,
+    PublishError,
+    StateError,
+    ToolError,
+    Unsupported,
+)
+from .host import Abilities, Attributes, Ended, Entry, FormQuestion, PublishedPrompt, Request, Root, TimedOut, UrlQuestion
 from .http import Response
 from .plugin import PLUGIN, Context
+from .sampling import SampleAnswer, SampleRequest, ToolUse
 
 # Answers of a user who does not fill in a form.
 DECLINED, DISMISSED = Declined(), Dismissed()
@@ -23,11 +37,15 @@ DECLINED, DISMISSED = Declined(), Dismissed()
 
 @dataclass
 class Host:
-    """What the tool finds. `forms` and `samples` answer its questions in order: a dict or an exception, a text or an exception.
-    `agent_tools` are functions of the arguments, `http` one of the request; without one of these, it is denied."""
+    """What the tool finds. `forms`, `samples` and `pages` answer its questions in order: a dict; a text, a ToolUse or a list of these;
+    True; or an exception. `agent_tools` are functions of the arguments, `http` one of the request, `connections` those of requests by
+    the name of a connected account (None: not connected yet); without one of these, it is denied."""
 
     forms: list[Mapping[str, Any] | Exception] = field(default_factory=list)
-    samples: list[str | Exception] = field(default_factory=list)
+    samples: list[str | ToolUse | list[str | ToolUse] | Exception] = field(default_factory=list)
+    pages: list[bool | Exception] = field(default_factory=list)
+    roots: list[Root] | None = None
+    connections: dict[str, Callable[[Request], Response] | None] = field(default_factory=dict)
     agent_tools: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
     http: Callable[[Request], Response] | None = None
     messages: list[str] = field(default_factory=list)
@@ -43,6 +61,12 @@ class Host:
     requests: list[Request] = field(default_factory=list)
     values: dict[str, bytes] = field(default_factory=dict)
     saved: list[Any] = field(default_factory=list)
+    # What it left behind: bodies and attributes by path, prompts by name, names and payloads of events.
+    resources: dict[str, tuple[str | bytes, Attributes]] = field(default_factory=dict)
+    prompts: dict[str, PublishedPrompt] = field(default_factory=dict)
+    events: list[tuple[str, Any]] = field(default_factory=list)
+    account_requests: list[tuple[str, Request]] = field(default_factory=list)
+    fuel: int | None = 1_000_000_000
     # Nobody reads the output any more: the call was cancelled.
     closed: bool = False
 
@@ -58,6 +82,16 @@ class Host:
     def prompt(self, name: str, **arguments: str) -> list[Message]:
         """Gets a prompt."""
         return self._within(lambda: PLUGIN.prompts[name].get(self.context, arguments))
+
+    def complete(self, offer: str, argument: str, value: str, **others: str) -> Completion:
+        """Suggestions for an argument of a prompt, or for a variable of a template; `others` are filled in already."""
+        kind = "resource template" if offer in PLUGIN.templates else "prompt"
+        return self._within(lambda: PLUGIN.complete(kind, offer, argument, Typed(value, others, self.context)))
+
+    def reconcile(self, tool: str, effect: Any, **arguments: Any) -> Verdict:
+        """Asks what has become of an effect of a tool."""
+        doubt = Doubt(tool, effect, json.dumps(encoding.plain(arguments)), self.context)
+        return self._within(lambda: PLUGIN.finder(doubt) if PLUGIN.finder else None)
 
     @property
     def chunk_texts(self) -> list[str]:
@@ -78,6 +112,8 @@ class _Fake:
 
     def __init__(self, test: Host) -> None:
         self.test = test
+        self._once: set[tuple[str, str | None]] = set()
+        self._connected: set[str] = set()
 
     def emit(self, content: list[Content]) -> int:
         if self.test.closed:
@@ -91,13 +127,39 @@ class _Fake:
     def log(self, level: str, message: str) -> None:
         self.test.records.append((level, message))
 
-    def form(self, key: str | None, message: str, schema: str) -> str:
-        self.test.asked.append({"key": key, "message": message, "schema": json.loads(schema)})
-        return json.dumps(encoding.plain(_next(self.test.forms, "elicitation.form")))
+    def ask(self, key: str | None, question: Any) -> Any:
+        match question:
+            case FormQuestion(message, schema):
+                self.test.asked.append({"key": key, "message": message, "schema": json.loads(schema)})
+                answer = _next(self.test.forms, "elicitation.form")
+                return answer if isinstance(answer, Exception) else json.dumps(encoding.plain(answer))
+            case UrlQuestion(message, address, connection):
+                self.test.asked.append({"key": key, "message": message, "address": address, "connection": connection})
+                answer = _next(self.test.pages, "elicitation.url")
+                if connection is not None and answer is True:
+                    self.test.connections.setdefault(connection, None)
+                    self._connected.add(connection)
+                return None if answer is True else answer if isinstance(answer, Exception) else Declined()
+            case SampleRequest():
+                self.test.asked.append(question)
+                answer = _next(self.test.samples, "sampling")
+                pieces = answer if isinstance(answer, list) else [answer]
+                content = [Text(one) if isinstance(one, str) else one for one in pieces]
+                reason = "toolUse" if any(isinstance(one, ToolUse) for one in content) else "endTurn"
+                return SampleAnswer(content, "test", reason, question.tools)
+        self.test.asked.append({"key": key, "roots": True})
+        if self.test.roots is None:
+            raise Unsupported("roots")
+        return list(self.test.roots)
 
-    def sample(self, key: str | None, request: SampleRequest) -> SampleAnswer:
-        self.test.asked.append(request)
-        return SampleAnswer([Text(_next(self.test.samples, "sampling"))], "test", "endTurn")
+    def ask_many(self, keyed: list[tuple[str, Any]]) -> list[Any]:
+        if len({key for key, _ in keyed}) < len(keyed):
+            raise AssertionError("two questions that are asked at once have the same key")
+        return [self.ask(key, question) for key, question in keyed]
+
+    def supported(self) -> Abilities:
+        test = self.test
+        return Abilities(bool(test.forms), bool(test.pages), bool(test.samples), bool(test.samples), test.roots is not None)
 
     def list_agent_tools(self) -> list[str]:
         return sorted(self.test.agent_tools)
@@ -118,6 +180,61 @@ class _Fake:
         if isinstance(answer, str):
             return AgentResult([Text(answer)])
         return AgentResult([Text(encoding.dumps(answer))], encoding.dumps(answer))
+
+    def call_agent_tools(self, calls: list[tuple[Any, ...]]) -> list[Any]:
+        def result(call: tuple[Any, ...]) -> Any:
+            try:
+                return self.call_agent_tool(*call)
+            except ToolError as error:
+                return error
+
+        return [result(call) for call in calls]
+
+    def put_resource(self, path: str, body: str | bytes, attributes: Attributes) -> str:
+        self.test.resources[path] = (body, attributes)
+        return f"portcullis://published/test/{path}"
+
+    def append_resource(self, path: str, body: str | bytes) -> str:
+        before, attributes = self.test.resources.get(path, (type(body)(), Attributes()))
+        if type(before) is not type(body):
+            raise PublishError("invalid", f"cannot be published: `{path}` has another kind of body")
+        return self.put_resource(path, before + body, attributes)  # type: ignore[operator]
+
+    def remove_resource(self, path: str) -> None:
+        if self.test.resources.pop(path, None) is None:
+            raise PublishError("not-found", "nothing is published under this name")
+
+    def put_prompt(self, prompt: PublishedPrompt) -> None:
+        self.test.prompts[prompt.name] = prompt
+
+    def remove_prompt(self, name: str) -> None:
+        if self.test.prompts.pop(name, None) is None:
+            raise PublishError("not-found", "nothing is published under this name")
+
+    def emit_event(self, name: str, payload: str, once: str | None) -> bool:
+        if once is not None and (name, once) in self._once:
+            return False
+        self._once.add((name, once))
+        self.test.events.append((name, json.loads(payload)))
+        return True
+
+    def connected(self, name: str) -> bool:
+        if name not in self.test.connections:
+            raise Denied("connections", name)
+        return self.test.connections[name] is not None or name in self._connected
+
+    def send(self, name: str, request: Request) -> Response:
+        if not self.connected(name):
+            raise AccountError("not-connected", "the account is not connected")
+        self.test.account_requests.append((name, request))
+        answer = self.test.connections[name]
+        return answer(request) if answer else Response(404, [], b"")
+
+    def fuel_left(self) -> int | None:
+        return self.test.fuel
+
+    def deadline_left(self) -> int:
+        return self.test.context.deadline_ms
 
     def state_get(self, key: str) -> Entry | None:
         value = self.test.values.get(key)
@@ -170,6 +287,7 @@ def _next(answers: list[Any], ability: str) -> Any:
     if not answers:
         raise Unsupported(ability)
     answer = answers.pop(0)
-    if isinstance(answer, Exception):
+    # A user's no is an answer.
+    if isinstance(answer, Exception) and not isinstance(answer, (Declined, Dismissed)):
         raise answer
     return answer

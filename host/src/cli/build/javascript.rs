@@ -25,14 +25,15 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
         .with_context(|| format!("cannot load {}", main.display()))?;
     let exports: Vec<String> = serde_json::from_str(&said).context("the plugin must not print while it is loaded")?;
     ensure!(!exports.is_empty(), "{} offers nothing: call tool(), resource() or prompt()", main.display());
-    let http = project.wants_http;
+    let wasi = imports(project);
     let mut options = vec!["--external:portcullis:*".to_owned(), "--external:wasi:*".to_owned()];
     options.extend(NOT_SUPPORTED.map(|feature| format!("--supported:{feature}=false")));
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    let bundled = bundle(&tools, &work, "plugin", &entry(&main, &sdk, &exports, http), &options)?;
+    let bundled = bundle(&tools, &work, "plugin", &entry(&main, &sdk, &exports, project), &options)?;
     let (bound, built) = (work.join("wit"), work.join("built.wasm"));
-    wit::write(&bound, &exports, http, |text| if http { strange(&text) } else { text })?;
-    if http {
+    let is_strange = !wasi.is_empty();
+    wit::write(&bound, &exports, &wasi, |text| if is_strange { strange(&text) } else { text })?;
+    if is_strange {
         let text = fs::read_to_string(&bundled)?;
         fs::write(&bundled, strange_imports(&text))?;
     }
@@ -44,7 +45,7 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
         quiet(build.args(["--sync", "--opt-size", "--output"]).arg(&built), toolchain::NODE)
     })?;
     let mut bytes = fs::read(&built).context("componentize-qjs wrote no component")?;
-    if http {
+    if is_strange {
         familiar(&mut bytes);
     }
     fs::remove_file(built)?;
@@ -66,16 +67,30 @@ pub(super) fn link(folder: &Path, sdk: &Path) -> anyhow::Result<()> {
     made.with_context(|| format!("cannot make {}", link.display()))
 }
 
+/// What it imports of WASI, besides the runtime.
+fn imports(project: &Project) -> Vec<&'static str> {
+    let mut wasi = Vec::new();
+    wasi.extend(project.wants_http.then_some(wit::HTTP));
+    if project.wants_files {
+        wasi.extend(["filesystem/types", "filesystem/preopens"]);
+    }
+    wasi.extend(project.wants_variables.then_some("cli/environment"));
+    wasi
+}
+
 /// What the component begins with.
-fn entry(main: &Path, sdk: &Path, exports: &[String], http: bool) -> String {
+fn entry(main: &Path, sdk: &Path, exports: &[String], project: &Project) -> String {
     let import = |what: &str, file: &str| format!("import {{ {what} }} from {:?};\n", sdk.join(file));
     let mut text = format!("import {:?};\n", sdk.join("shim.js"));
     text += &(import("use", "host.js") + &import("witHost", "wit.js"));
-    text += &match http {
-        true => import("send", "wit-http.js"),
-        false => import("denied as send", "no-http.js"),
-    };
-    text += &format!("import {main:?};\nuse(witHost(send));\n");
+    let mut parts = Vec::new();
+    for (wanted, name) in
+        [(project.wants_http, "http"), (project.wants_files, "files"), (project.wants_variables, "variables")]
+    {
+        text += &import(name, &format!("{}-{name}.js", if wanted { "wit" } else { "no" }));
+        parts.push(name);
+    }
+    text += &format!("import {main:?};\nuse(witHost({{ {} }}));\n", parts.join(", "));
     text + &format!("export {{ {} }} from {:?};\n", exports.join(", "), sdk.join("exports.js"))
 }
 
@@ -96,19 +111,25 @@ fn bundle(tools: &Path, work: &Path, name: &str, entry: &str, options: &[&str]) 
 /// A namespace as long as `wasi:`, and a version that the embedded runtime does not use.
 const STRANGE: &str = "wasx:";
 const OLDER: &str = "0.2.8";
-const HTTP: [&str; 2] = ["wasi:http/types@0.2.12", "wasi:http/outgoing-handler@0.2.12"];
+const STRANGE_IMPORTS: [&str; 5] = [
+    "wasi:http/types@0.2.12",
+    "wasi:http/outgoing-handler@0.2.12",
+    "wasi:filesystem/types@0.2.12",
+    "wasi:filesystem/preopens@0.2.12",
+    "wasi:cli/environment@0.2.12",
+];
 
 /// componentize-qjs runs the component once while it builds it. It provides WASI's own streams and replaces interfaces that it does
 /// not know, such as `wasi:http`, by traps; the two then disagree about the type of a stream, and the build fails. With a namespace
 /// that it does not know, every interface is a trap, and the types agree. The version differs from that of the runtime's own
 /// imports, since a component imports each name once.
 fn strange(text: &str) -> String {
-    text.replace("wasi:", STRANGE).replace("0.2.12", OLDER)
+    text.replace("wasi:", STRANGE).replace(wit::VERSION, OLDER)
 }
 
 /// The same for the module's imports, and nothing else in it.
 fn strange_imports(module: &str) -> String {
-    HTTP.into_iter().fold(module.to_owned(), |text, name| {
+    STRANGE_IMPORTS.into_iter().fold(module.to_owned(), |text, name| {
         text.replace(&format!("from \"{name}\""), &format!("from \"{}\"", strange(name)))
     })
 }

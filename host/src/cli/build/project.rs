@@ -53,6 +53,9 @@ pub(super) struct Project {
     pub(super) wants_http: bool,
     /// Packages of an index, as pyproject.toml names them; empty in other languages, whose tools install what is needed.
     pub(super) dependencies: Vec<String>,
+    /// The same of files and of variables, where the language's own runtime gives no access to them.
+    pub(super) wants_files: bool,
+    pub(super) wants_variables: bool,
     /// None in Rust, whose SDK stamps it.
     manifest: Option<Manifest>,
 }
@@ -62,15 +65,7 @@ impl Project {
         let folder = folder.canonicalize().with_context(|| format!("cannot open {}", folder.display()))?;
         if folder.join("Cargo.toml").is_file() {
             let (language, name, main) = (Language::Rust, String::new(), String::new());
-            return Ok(Self {
-                folder,
-                language,
-                name,
-                main,
-                wants_http: false,
-                dependencies: Vec::new(),
-                manifest: None,
-            });
+            return Ok(Self::plain(folder, language, name, main, None));
         }
         if folder.join("pyproject.toml").is_file() {
             return Self::python(folder);
@@ -127,8 +122,12 @@ impl Project {
         let manifest = read.with_context(|| format!("{} is not a manifest", path.display()))?;
         let language = if folder.join("go.mod").is_file() { Language::Go } else { Language::C };
         let name = manifest.name.to_string();
-        let (main, dependencies) = (String::new(), Vec::new());
-        Ok(Self { folder, language, name, main, wants_http: false, dependencies, manifest: Some(manifest) })
+        Ok(Self::plain(folder, language, name, String::new(), Some(manifest)))
+    }
+
+    /// What it imports is not chosen.
+    fn plain(folder: PathBuf, language: Language, name: String, main: String, manifest: Option<Manifest>) -> Self {
+        Self { folder, language, name, main, wants_http: false, wants_files: false, wants_variables: false, dependencies: Vec::new(), manifest }
     }
 
     /// `said` has name, version and description, `ours` the requests.
@@ -158,11 +157,13 @@ impl Project {
             let passed_on = ["requests", "survive"].into_iter();
             manifest.extend(passed_on.filter_map(|key| Some((key.to_owned(), known.get(key)?.clone()))));
         }
-        let wants_http = manifest.get("requests").is_some_and(|requests| requests["http"][0].is_string());
+        let requests = manifest.get("requests").unwrap_or(&Value::Null);
+        let (wants_http, wants_variables) = (requests["http"][0].is_string(), requests["env"][0].is_string());
+        let wants_files = requests["filesystem"].is_string() || requests["scratch"] == true;
         let read = Manifest::parse(Value::from(manifest).to_string().as_bytes()).map_err(anyhow::Error::msg);
         let manifest = Some(read.with_context(|| format!("{}: what it requests is not valid", path.display()))?);
         let main = main.unwrap_or_else(|| default_main(&name));
-        Ok(Self { folder, language, name, main, wants_http, dependencies: Vec::new(), manifest })
+        Ok(Self { folder, language, name, main, wants_http, wants_files, wants_variables, dependencies: Vec::new(), manifest })
     }
 
     /// The folder for what is made on the way.

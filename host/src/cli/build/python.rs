@@ -34,7 +34,8 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     let said = quiet(&mut ask, "").with_context(|| format!("cannot load the module {}", project.main))?;
     let exports: Vec<String> = serde_json::from_str(&said).context("the plugin must not print while it is loaded")?;
     ensure!(!exports.is_empty(), "{} offers nothing: mark functions with @tool, @resource or @prompt", project.main);
-    wit::write(&bound, &exports, project.wants_http, |text| text)?;
+    let wasi: &[&str] = if project.wants_http { &[wit::HTTP] } else { &[] };
+    wit::write(&bound, &exports, wasi, |text| text)?;
     fs::write(sources.join(format!("{ENTRY}.py")), entry(project, &exports))?;
     let built = work.join("built.wasm");
     let componentize = || {

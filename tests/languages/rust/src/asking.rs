@@ -1,6 +1,6 @@
 //! Questions to the user and the model.
 
-use portcullis_guest::client::{self, Answer};
+use portcullis_guest::client::{self, Answer, Consent};
 use portcullis_guest::{Choice, Form, ToolError};
 
 #[derive(Form)]
@@ -52,4 +52,34 @@ pub(crate) fn complete(question: String) -> Result<String, ToolError> {
         .key("model")
         .ask()?;
     Ok(format!("{} by {}, {}", answer.text(), answer.model, answer.stop_reason.as_deref().unwrap_or("nothing")))
+}
+
+#[derive(Form)]
+struct Person {
+    name: String,
+}
+
+pub(crate) fn interview() -> Result<String, ToolError> {
+    let (person, sure, wish, roots) = client::ask_many((
+        client::form::<Person>("Who are you?").key("who"),
+        client::confirm("Really?").key("sure"),
+        client::sample("Write a wish.").max_tokens(20).key("wish"),
+        client::roots().key("where"),
+    ))?;
+    let name = match person {
+        Answer::Accepted(person) => person.name,
+        Answer::Declined => "declined".into(),
+        Answer::Cancelled => "closed".into(),
+    };
+    let root = roots.first().map_or("nowhere", |root| &root.uri);
+    Ok(format!("{name}, {}, {}, {root}", sure.is_yes(), wish.text()))
+}
+
+pub(crate) fn visit() -> Result<String, ToolError> {
+    let consent = client::open_url("Look at this.", "https://example.com/page").key("page").ask()?;
+    Ok(match consent {
+        Consent::Accepted => "opened".into(),
+        Consent::Declined => "declined".into(),
+        Consent::Cancelled => "closed".into(),
+    })
 }

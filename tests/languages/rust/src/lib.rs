@@ -1,22 +1,35 @@
 //! The plugin `polyglot` in Rust, as ../README.md specifies it: the reference that plugins in other languages must equal.
 
 mod asking;
+mod doubt;
+mod files;
+mod leaving;
 mod long;
 mod outside;
+mod sampling;
 mod shapes;
 
 #[portcullis_guest::plugin(requests(
     agent_tools = ["echo.run", "echo.missing", "notes.add"],
-    client(form, sample),
+    client(form, url, sample, roots),
+    connections = ["service"],
+    env = ["POLYGLOT"],
+    events = ["polyglot.*"],
+    filesystem = "write",
     http = ["GET,POST http://localhost:8444/"],
+    publish,
     state,
 ))]
 mod polyglot {
+    use portcullis_guest::completion::Typed;
+    use portcullis_guest::reconcile::{Doubt, Verdict};
     use portcullis_guest::{Content, Context, Json, PromptMessage, ToolError, ToolResult, log, output, progress};
 
+    use crate::files::Deed;
+    use crate::leaving::Trace;
     use crate::outside::{Action, Fetched};
     use crate::shapes::{Failure, Measured, Point, Style, Weights, Word};
-    use crate::{asking, long, outside, shapes};
+    use crate::{asking, doubt, files, leaving, long, outside, sampling, shapes};
 
     /// Greets somebody.
     #[tool(title = "Greet", read_only, idempotent, open_world = false)]
@@ -147,6 +160,82 @@ mod polyglot {
         long::listen()
     }
 
+    /// Calls tools of the agent at once.
+    #[tool]
+    fn gather(tools: Vec<String>) -> String {
+        outside::gather(tools)
+    }
+
+    /// Explains a word, with a tool for the model.
+    #[tool]
+    fn explain(word: String) -> Result<String, ToolError> {
+        sampling::explain(word)
+    }
+
+    /// Asks several questions at once.
+    #[tool]
+    fn interview() -> Result<String, ToolError> {
+        asking::interview()
+    }
+
+    /// Asks to open a page.
+    #[tool]
+    fn visit() -> Result<String, ToolError> {
+        asking::visit()
+    }
+
+    /// Uses an account.
+    #[tool]
+    fn account(path: String, body: Option<String>) -> Result<String, ToolError> {
+        outside::account(&path, body)
+    }
+
+    /// Leaves something behind.
+    #[tool]
+    fn leave(action: Trace, path: String, text: Option<String>) -> Result<String, ToolError> {
+        leaving::leave(action, &path, text.unwrap_or_default())
+    }
+
+    /// Announces an event.
+    #[tool]
+    fn announce(
+        name: String,
+        text: String,
+        /// Announced only once.
+        key: Option<String>,
+    ) -> Result<String, ToolError> {
+        leaving::announce(&name, &text, key.as_deref())
+    }
+
+    /// Says whether anything is left.
+    #[tool]
+    fn budget() -> String {
+        long::budget()
+    }
+
+    /// Uses files.
+    #[tool]
+    fn files(action: Deed, path: String, text: Option<String>) -> Result<String, ToolError> {
+        files::files(action, &path, text.unwrap_or_default())
+    }
+
+    /// Reads a variable.
+    #[tool]
+    fn variable(name: String) -> String {
+        std::env::var(name).unwrap_or_else(|_| "nothing".into())
+    }
+
+    /// Reserves a place.
+    #[tool(execution = "may-run-long")]
+    fn reserve(name: String) -> Result<String, ToolError> {
+        doubt::reserve(&name)
+    }
+
+    #[reconcile]
+    fn find_out(doubt: &Doubt<'_>) -> Verdict {
+        doubt::find_out(doubt)
+    }
+
     /// What this plugin is.
     #[resource(uri = "polyglot://about", mime_type = "text/plain")]
     fn about() -> &'static str {
@@ -155,7 +244,7 @@ mod polyglot {
 
     /// A word.
     #[resource_template(uri_template = "polyglot://word/{word}", mime_type = "application/json")]
-    fn word(word: String) -> Result<Option<Json<Word>>, ToolError> {
+    fn word(#[arg(complete = ["alpha", "Alps", "beta"])] word: String) -> Result<Option<Json<Word>>, ToolError> {
         shapes::word(word)
     }
 
@@ -163,13 +252,21 @@ mod polyglot {
     #[prompt(title = "Review")]
     fn review(
         /// Such as `rust`.
+        #[arg(complete = ["go", "python", "ruby", "rust"])]
         language: String,
-        focus: Option<String>,
+        #[arg(complete = focuses)] focus: Option<String>,
     ) -> Vec<PromptMessage> {
         let focus = focus.unwrap_or_else(|| "everything".into());
         vec![
             PromptMessage::user(format!("Review this {language}, above all {focus}.")),
             PromptMessage::assistant("Show it to me."),
         ]
+    }
+
+    fn focuses(typed: &Typed<'_>) -> Vec<String> {
+        match typed.other("language") {
+            Some("rust") => typed.matching(["borrowing", "speed"]),
+            _ => typed.matching(["speed", "style"]),
+        }
     }
 }

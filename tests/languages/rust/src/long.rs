@@ -1,9 +1,9 @@
-//! A task that listens, and goes on in another process.
+//! A task that listens, and goes on in another process; and what is left to a call.
 
 use std::time::Duration;
 
 use portcullis_guest::steering::{self, Received};
-use portcullis_guest::{ToolError, checkpoint, output};
+use portcullis_guest::{ToolError, checkpoint, meter, output};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
@@ -35,4 +35,9 @@ pub(crate) fn listen() -> String {
         Received::TimedOut => "timed out".into(),
     };
     format!("{next}, {received}")
+}
+
+pub(crate) fn budget() -> String {
+    let fuel = meter::fuel_left().is_some_and(|fuel| fuel > 0);
+    format!("{fuel}, {}", !meter::deadline_left().is_zero())
 }

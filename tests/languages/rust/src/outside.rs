@@ -1,6 +1,7 @@
 //! Tools of the agent, kept values, other servers.
 
-use portcullis_guest::{ToolError, agent_tools, http, state};
+use portcullis_guest::agent_tools::{AgentResult, Call};
+use portcullis_guest::{ToolError, agent_tools, client, connections, http, state};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -12,6 +13,31 @@ pub(crate) fn delegate(tool: &str, path: Option<String>, n: Option<String>) -> R
     arguments.extend(n.map(|n| ("n".to_owned(), n.parse::<i64>().map_or_else(|_| Value::from(n), Value::from))));
     let said: Value = agent_tools::call(tool, &arguments)?;
     Ok(format!("{tool} said {} and {}", said["path"], said["n"]))
+}
+
+pub(crate) fn gather(tools: Vec<String>) -> String {
+    let call = |(at, tool): (usize, String)| {
+        let arguments = json!({ "path": tool, "n": at + 1 });
+        Call::new(tool, &arguments)
+    };
+    let results = agent_tools::call_many(tools.into_iter().enumerate().map(call).collect());
+    let line = |result: Result<AgentResult, _>| match result.and_then(|result| result.read::<Value>()) {
+        Ok(said) => format!("{} and {}", said["path"], said["n"]),
+        Err(error) => error.to_string(),
+    };
+    results.into_iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+pub(crate) fn account(path: &str, body: Option<String>) -> Result<String, ToolError> {
+    if !connections::connected("service")? {
+        client::connect("Connect the service.", "service").key("service").ask()?.or_stop()?;
+    }
+    let request = match body {
+        Some(body) => connections::post("service", path).json(&json!({ "body": body })),
+        None => connections::get("service", path),
+    };
+    let response = request.header("x-kind", "person").send()?.error_for_status()?;
+    Ok(format!("{} {}", response.status, response.text()))
 }
 
 #[derive(Deserialize, JsonSchema)]

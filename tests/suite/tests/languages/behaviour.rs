@@ -1,10 +1,11 @@
 //! The plugin `polyglot` is the same in every language: `tests/languages/README.md` specifies it, `transcript.json` has what a
 //! client sees of it. `PORTCULLIS_WRITE_TRANSCRIPT=1` writes that file anew, from the plugin in Rust.
 
-use super::transcript;
+use super::transcript::{self, Place};
 use serde_json::{Map, Value};
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use suite::paths;
 use suite::web::{Reply, Seen, Web};
 
@@ -14,9 +15,13 @@ const LANGUAGES: [&str; 5] = ["rust", "javascript", "python", "c", "go"];
 #[test]
 fn polyglot_behaves_the_same_in_every_language() {
     let golden = paths::root().join("tests/languages/transcript.json");
-    let web = Web::serve_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 8444)), answer);
+    let place = Arc::new(Place::default());
+    let web = Web::serve_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 8444)), {
+        let place = place.clone();
+        move |seen| answer(seen, &place)
+    });
     for language in LANGUAGES {
-        let seen = transcript::of(&paths::language(language), &web);
+        let seen = transcript::of(&paths::language(language), &web, &place);
         if language == LANGUAGES[0] && std::env::var_os("PORTCULLIS_WRITE_TRANSCRIPT").is_some() {
             fs::write(&golden, format!("{:#}\n", Value::Object(seen.clone()))).unwrap();
         }
@@ -29,8 +34,9 @@ fn polyglot_behaves_the_same_in_every_language() {
 }
 
 /// The other server.
-fn answer(seen: &Seen) -> Reply {
+fn answer(seen: &Seen, place: &Place) -> Reply {
     match seen.path() {
+        path if path.starts_with("/v1/place/") => place.answer(seen),
         "/v1/long" => Reply::new(200, "x".repeat(100)).with("Content-Type", "text/plain"),
         "/v1/broken" => Reply::new(500, "broken"),
         "/v1/empty" => Reply::new(404, ""),

@@ -1,27 +1,33 @@
 //! What a client sees of the plugin `polyglot`: one conversation with the real host, step by step, without what differs from
 //! run to run.
 
+mod reaching;
+
 use crate::tasks::{TASKS, wait_for, wait_for_status};
+pub(super) use reaching::Place;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use suite::client::EXTENSION;
 use suite::web::Web;
-use suite::{Called, Client, Era, PATIENCE, Server, agent, eventually, plugin_from, portcullis};
+use suite::{Called, Client, Era, Home, PATIENCE, Server, agent, eventually, plugin_from, portcullis};
 
 /// No waiting task keeps its instance.
 const NO_ROOM: &str = "[server]\nparked = { calls = 0, per-principal = 0 }\n[server.tasks]\ninline = \"50ms\"\n\n";
 const GRANTS: &str = r#"grants.agent-tools = ["echo.*"]
-grants.client = { form = true, sample = { calls = 8, tokens = 1_000 } }
+grants.client = { form = true, url = ["example.com"], sample = { calls = 8, tokens = 1_000 }, roots = true }
+grants.env = ["POLYGLOT"]
+grants.events = ["polyglot.*"]
+grants.filesystem = [{ host = "work", guest = "/work", access = "write" }]
 grants.http = [{ allow = "GET,POST http://localhost:8444/v1/", private = true }]
+grants.publish = true
 grants.state = {}
 limits = { memory = "128 MiB", fuel = 50_000_000_000, deadline = "10m" }
 "#;
 
 /// The whole conversation, by the names of its steps.
-pub(super) fn of(component: &Path, web: &Web) -> Map<String, Value> {
+pub(super) fn of(component: &Path, web: &Web, place: &Place) -> Map<String, Value> {
     let config = plugin_from("polyglot", component, GRANTS) + &agent("echo", "echo", "");
-    let client = |config: &str, tasks: bool| Client::able(Server::start(config), Era::Modern, false, abilities(tasks));
-    let mut talk = Talk { client: client(&config, false), steps: Map::new(), restarts: false };
+    let mut talk = Talk { client: client(Home::new(), &config, false), steps: Map::new(), restarts: false };
     talk.definitions();
     talk.arguments_and_results();
     talk.output();
@@ -29,9 +35,23 @@ pub(super) fn of(component: &Path, web: &Web) -> Map<String, Value> {
     talk.questions();
     talk.outside(web);
     talk.resources_and_prompts();
-    talk.client = client(&(NO_ROOM.to_owned() + &config), true);
+    talk.many_at_once();
+    talk.suggestions();
+    talk.left_behind();
+    talk.surroundings();
+    talk.client = client(Home::new(), &(NO_ROOM.to_owned() + &config), true);
     talk.tasks();
+    talk.in_doubt(web, place);
+    talk.an_account(component);
     talk.steps
+}
+
+fn client(home: Home, config: &str, tasks: bool) -> Client {
+    let server = Server::spawn(home, config, &[], |command| {
+        command.env("POLYGLOT", "yes");
+    });
+    server.wait_until_loaded();
+    Client::able(server, Era::Modern, false, abilities(tasks))
 }
 
 fn abilities(tasks: bool) -> Value {
@@ -39,7 +59,7 @@ fn abilities(tasks: bool) -> Value {
     if tasks {
         extensions[TASKS] = json!({});
     }
-    json!({"elicitation": {"form": {}}, "sampling": {}, "extensions": extensions})
+    json!({"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {}, "extensions": extensions})
 }
 
 struct Talk {
@@ -340,13 +360,24 @@ fn normal(value: &Value) -> Value {
     }
 }
 
-/// A question. Of a form, each field has its normal form; their order counts, since people see it.
+/// A question. Of a form, each field has its normal form; their order counts, since people see it. Of a tool for the model, the
+/// schema has it. The page of a connection is another each time.
 fn with_normal_fields(question: &Value) -> Value {
     let mut question = question.clone();
+    for tool in question.pointer_mut("/params/tools").and_then(Value::as_array_mut).into_iter().flatten() {
+        tool["inputSchema"] = normal(&tool["inputSchema"]);
+    }
+    if let Some(url) = question.pointer_mut("/params/url").filter(|url| url.as_str().is_some_and(is_of_this_host)) {
+        *url = json!("a page of this host");
+    }
     if let Some(fields) = question.pointer_mut("/params/requestedSchema/properties").and_then(Value::as_object_mut) {
         fields.values_mut().for_each(|field| *field = normal(field));
     }
     question
+}
+
+fn is_of_this_host(url: &str) -> bool {
+    url.starts_with("http://127.0.0.1:")
 }
 
 /// The order of required properties means nothing.

@@ -1,0 +1,5 @@
+// Variables of wasi:cli. In the component of a plugin that requests `env` only.
+
+import environment from "wasi:cli/environment@0.2.12";
+
+export const variables = { variables: () => environment.getEnvironment() };
