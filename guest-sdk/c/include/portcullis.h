@@ -132,6 +132,84 @@ typedef struct pc_prompt {
 extern const pc_prompt pc_prompts[];
 extern const size_t pc_prompts_count;
 
+/* -- completions and effects in doubt ------------------------------------------------------------------------------------ */
+
+/* Another argument, or a variable of a pattern, that is filled in already. */
+typedef struct pc_filled {
+    pc_text name, value;
+} pc_filled;
+
+/* What a user has typed of an argument so far. */
+typedef struct pc_typed {
+    const pc_call *call;
+    pc_text value;
+    const pc_filled *others;
+    size_t others_count;
+} pc_typed;
+
+/* The value of another argument; none if it is not filled in yet. */
+pc_text pc_other(const pc_typed *typed, const char *name);
+
+/* What is suggested. A client gets the first 100. */
+typedef struct pc_suggested {
+    pc_text *values;
+    size_t count;
+} pc_suggested;
+
+void pc_suggest(pc_suggested *suggested, pc_text value);
+/* Those of the words that begin with what is typed, whatever the case of ASCII letters. NULL ends the words. */
+void pc_suggest_matching(pc_suggested *suggested, const pc_typed *typed, const char *const *words);
+
+/* Suggestions for an argument of a prompt, or for a variable of a pattern: words that begin with what is typed, or a function. */
+typedef struct pc_completion {
+    const char *prompt, *uri; /* the name of the prompt, or the pattern as in PC_RESOURCES */
+    const char *argument;
+    const char *const *words; /* NULL at the end */
+    const pc_error *(*suggest)(const pc_typed *typed, pc_suggested *suggested);
+} pc_completion;
+
+#define PC_COMPLETIONS(...)                             \
+    const pc_completion pc_completions[] = {__VA_ARGS__}; \
+    const size_t pc_completions_count = sizeof pc_completions / sizeof *pc_completions
+extern const pc_completion pc_completions[];
+extern const size_t pc_completions_count;
+
+typedef struct pc_header {
+    pc_text name, value;
+} pc_header;
+
+typedef enum { PC_EFFECT_HTTP, PC_EFFECT_TOOL, PC_EFFECT_OTHER } pc_effect;
+
+/* An effect of a call of which nobody knows whether it has happened, since the host ended meanwhile. */
+typedef struct pc_doubt {
+    const pc_call *call;
+    pc_text tool, arguments; /* of the call: its tool, and JSON for pc_record_read */
+    pc_text step, name;      /* of the effect: its number, and such as `http.handle` */
+    pc_effect effect;
+    pc_text method, url; /* of a request */
+    const pc_header *headers;
+    size_t headers_count;
+    pc_text called, passed; /* the agent's tool, and its arguments as JSON */
+} pc_doubt;
+
+typedef enum { PC_UNKNOWN, PC_NOT_DONE, PC_DONE } pc_done;
+
+/* What has become of it: nobody knows; it has not happened, so that the host does it now; or it has, and the call goes on with
+ * this answer: of a request `status`, `headers` and `body` (at most 64 KiB), of an agent's tool `result`. */
+typedef struct pc_verdict {
+    pc_done done;
+    int status;
+    const pc_header *headers;
+    size_t headers_count;
+    pc_text body;
+    pc_result result;
+} pc_verdict;
+
+/* The function that finds out, once: `PC_RECONCILE(find_out);`. It runs for at most ten seconds with what the plugin was granted,
+ * and can neither call tools nor ask the client. */
+#define PC_RECONCILE(function) pc_verdict (*const pc_reconcile)(const pc_doubt *doubt) = (function)
+extern pc_verdict (*const pc_reconcile)(const pc_doubt *doubt);
+
 /* -- while a tool runs ------------------------------------------------------------------------------------------------ */
 
 /* Sends a chunk. `number`, which may be NULL, becomes its number. */
@@ -155,96 +233,7 @@ pc_received pc_receive(const uint64_t *timeout_ms, pc_text *message);
 bool pc_restored(pc_text *state);
 const pc_error *pc_save(pc_text state);
 
-/* -- questions -------------------------------------------------------------------------------------------------------- */
-
-typedef enum { PC_ACCEPTED, PC_REFUSED, PC_CLOSED } pc_answer;
-
-/* Asks the user to fill in a form. `key` names the question, and may be NULL. If it was accepted, `record` is filled. */
-const pc_error *pc_ask_form(const char *key, pc_text message, const pc_field *fields, void *record, pc_answer *answer);
-/* Success only after a yes. */
-const pc_error *pc_confirm(const char *key, pc_text message);
-
-typedef struct pc_sample {
-    const char *key, *system_prompt, *purpose;
-    uint32_t max_tokens; /* 0: 1000 */
-    pc_bound temperature;
-    const char *stop_at, *prefer_model; /* one each, or NULL */
-} pc_sample;
-
-typedef struct pc_sampled {
-    pc_text text, model;
-    pc_text stop_reason; /* none if it is not known */
-} pc_sampled;
-
-/* Asks the client's model to continue from the user's message. */
-const pc_error *pc_ask_model(const pc_sample *how, pc_text message, pc_sampled *answer);
-
-/* -- others ----------------------------------------------------------------------------------------------------------- */
-
-typedef struct pc_agent_options {
-    uint64_t timeout_ms; /* 0: as long as the call may take */
-    const char *purpose;
-    bool chunks; /* forwards the tool's chunks */
-} pc_agent_options;
-
-typedef struct pc_agent_result {
-    pc_content *content;
-    size_t count;
-    pc_text structured; /* JSON, if there is any */
-    bool is_private;
-    pc_text edited; /* the arguments it ran with, if they were changed */
-} pc_agent_result;
-
-/* Calls a tool of the agent's side with an object of arguments. `options` may be NULL. */
-const pc_error *pc_call_tool(const char *name, const pc_json *arguments, const pc_agent_options *options, pc_agent_result *result);
-/* Its structured content; or its text, as JSON if it is any. */
-const pc_error *pc_agent_value(const pc_agent_result *result, pc_json *value);
-
-typedef struct pc_entry {
-    bool found;
-    pc_text value;
-    uint64_t version;
-} pc_entry;
-
-const pc_error *pc_state_get(pc_text key, pc_entry *entry);
-const pc_error *pc_state_set(pc_text key, pc_text value);
-/* Only if the value still has this version; NULL: if there is none. Otherwise an error with the cause PC_CONFLICT. */
-const pc_error *pc_state_swap(pc_text key, const uint64_t *version, pc_text value);
-/* Changes a value, safely beside other calls: `change` runs again if another was first. `old` is none if there is none. */
-typedef const pc_error *(*pc_change)(pc_text old, void *with, pc_text *changed);
-const pc_error *pc_state_update(pc_text key, pc_change change, void *with, pc_text *changed);
-const pc_error *pc_state_remove(pc_text key, bool *was_there);
-/* All keys that begin with this, in order. */
-const pc_error *pc_state_keys(pc_text prefix, pc_text **keys, size_t *count);
-
-typedef struct pc_header {
-    pc_text name, value;
-} pc_header;
-
-/* A request to another server that the operator granted. */
-typedef struct pc_request {
-    const char *method; /* NULL: GET, or POST with a body */
-    pc_text url;
-    const char *content_type;
-    const pc_header *headers;
-    size_t headers_count;
-    pc_text body;
-    uint64_t timeout_ms; /* 0: that of the grant */
-    size_t most; /* bytes of the answer that are read; 0: 4 MiB */
-} pc_request;
-
-typedef struct pc_response {
-    int status;
-    pc_header *headers;
-    size_t headers_count;
-    pc_text body;
-    bool truncated;
-} pc_response;
-
-const pc_error *pc_send(const pc_request *request, pc_response *response);
-/* An error if the status is none of success. */
-const pc_error *pc_status(const pc_response *response);
-/* The first header of this name, in any case; none if there is none. */
-pc_text pc_header_of(const pc_response *response, const char *name);
+#include "portcullis/asking.h"
+#include "portcullis/outside.h"
 
 #endif

@@ -1,9 +1,6 @@
 /* Errors of the host, and those of a tool for the host. */
 #include "wit.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 const pc_error *refused(const wit_denial *denial) {
     pc_error *error = pc_alloc(sizeof *error);
     error->kind = PC_DENIED;
@@ -41,29 +38,6 @@ const pc_error *exhausted(const wit_exhaustion *exhaustion) {
     error->budget = exhaustion->budget;
     error->limit = exhaustion->limit;
     error->text = pc_format("the limit on %s is reached: %llu%s", name[0], (unsigned long long)exhaustion->limit, name[1]);
-    return error;
-}
-
-const pc_error *cancelled(const char *sentence) {
-    pc_error *error = pc_alloc(sizeof *error);
-    error->kind = PC_CANCELLED;
-    error->text = pc_of(sentence);
-    return error;
-}
-
-const pc_error *failed_because(pc_cause cause, const char *format, ...) {
-    va_list arguments, again;
-    va_start(arguments, format);
-    va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    char *text = pc_alloc((size_t)length + 1);
-    vsnprintf(text, (size_t)length + 1, format, again);
-    va_end(arguments);
-    va_end(again);
-    pc_error *error = pc_alloc(sizeof *error);
-    error->kind = PC_FAILED;
-    error->cause = cause;
-    error->text = (pc_text){text, (size_t)length};
     return error;
 }
 

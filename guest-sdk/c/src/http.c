@@ -200,22 +200,3 @@ const pc_error *pc_send(const pc_request *request, pc_response *response) {
     if (!wasi_http_types_method_incoming_response_consume(incoming, &received)) return pc_failed("the other server failed: its body is gone");
     return read_body(received, request->most == 0 ? MOST : request->most, response, &error) ? NULL : broken(&error, what);
 }
-
-const pc_error *pc_status(const pc_response *response) {
-    if (response->status >= 200 && response->status < 300) return NULL;
-    return failed_because(PC_BAD_STATUS, "the other server answered with status %d", response->status);
-}
-
-static char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-pc_text pc_header_of(const pc_response *response, const char *name) {
-    for (size_t i = 0; i < response->headers_count; i++) {
-        pc_text known = response->headers[i].name;
-        bool same = known.length == strlen(name);
-        for (size_t at = 0; same && at < known.length; at++) same = lower(known.at[at]) == lower(name[at]);
-        if (same) return response->headers[i].value;
-    }
-    return PC_NONE;
-}

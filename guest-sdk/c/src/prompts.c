@@ -31,29 +31,17 @@ void exports_portcullis_plugin_prompts_list_prompts(exports_portcullis_plugin_pr
     }
 }
 
-static const pc_error *got(const pc_call *call, pc_text name, const pcwit_list_tuple2_string_string_t *given, pc_said *said) {
-    for (size_t i = 0; i < pc_prompts_count; i++) {
-        const pc_prompt *prompt = &pc_prompts[i];
-        if (!pc_is(name, prompt->name)) continue;
-        void *arguments = pc_alloc(prompt->arguments_size);
-        pc_json object = pc_json_object();
-        for (size_t at = 0; at < given->len; at++) {
-            pc_text name = text_of(given->ptr[at].f0);
-            pc_set(&object, pc_format("%.*s", PC_ARG(name)).at, pc_json_of_text(text_of(given->ptr[at].f1)));
-        }
-        if (prompt->arguments != NULL) PC_TRY(pc_record_from(prompt->arguments, arguments, &object));
-        return prompt->get(call, arguments, said);
-    }
-    return pc_unsupported(pc_format("this plugin has no prompt named `%.*s`", PC_ARG(name)).at);
-}
-
 bool exports_portcullis_plugin_prompts_get_prompt(exports_portcullis_plugin_prompts_call_context_t *context, pcwit_string_t *name,
                                                   pcwit_list_tuple2_string_string_t *arguments,
                                                   exports_portcullis_plugin_prompts_prompt_result_t *result,
                                                   exports_portcullis_plugin_prompts_tool_error_t *error) {
     pc_call call = call_of(context);
     pc_said said = {0};
-    const pc_error *wrong = got(&call, text_of(*name), arguments, &said);
+    pc_json given = pc_json_object();
+    for (size_t i = 0; i < arguments->len; i++) {
+        pc_set(&given, pc_format("%.*s", PC_ARG(text_of(arguments->ptr[i].f0))).at, pc_json_of_text(text_of(arguments->ptr[i].f1)));
+    }
+    const pc_error *wrong = run_prompt(pc_prompts, pc_prompts_count, &call, text_of(*name), &given, &said);
     if (wrong != NULL) {
         *error = wit_error_of(wrong);
         return false;

@@ -43,26 +43,17 @@ bool exports_portcullis_plugin_resources_read_resource(exports_portcullis_plugin
                                                        exports_portcullis_plugin_resources_list_embedded_resource_t *list,
                                                        exports_portcullis_plugin_resources_read_error_t *error) {
     pc_call call = call_of(context);
-    *error = (exports_portcullis_plugin_resources_read_error_t){.tag = EXPORTS_PORTCULLIS_PLUGIN_RESOURCES_READ_ERROR_NOT_FOUND};
-    for (size_t i = 0; i < pc_resources_count; i++) {
-        const pc_resource *resource = &pc_resources[i];
-        pc_text *variables;
-        if (!pc_matches(resource->uri, text_of(*uri), &variables)) continue;
-        pc_found all = {0};
-        const pc_error *wrong = resource->read(&call, text_of(*uri), variables, &all);
-        if (wrong != NULL) {
-            error->tag = EXPORTS_PORTCULLIS_PLUGIN_RESOURCES_READ_ERROR_FAILED;
-            error->val.failed = wit_error_of(wrong);
-            return false;
-        }
-        if (all.missing) return false;
-        list->len = all.count;
-        list->ptr = pc_alloc_items(all.count, sizeof *list->ptr);
-        for (size_t at = 0; at < all.count; at++) {
-            all.content[at].mime_type = pc_or(all.content[at].mime_type, resource->mime_type);
-            list->ptr[at] = wit_resource_of(&all.content[at]);
-        }
-        return true;
+    pc_found all = {0};
+    const pc_error *wrong = run_resource(pc_resources, pc_resources_count, &call, text_of(*uri), &all);
+    if (wrong != NULL) {
+        *error = (exports_portcullis_plugin_resources_read_error_t){.tag = EXPORTS_PORTCULLIS_PLUGIN_RESOURCES_READ_ERROR_FAILED};
+        error->val.failed = wit_error_of(wrong);
+        return false;
     }
-    return false;
+    *error = (exports_portcullis_plugin_resources_read_error_t){.tag = EXPORTS_PORTCULLIS_PLUGIN_RESOURCES_READ_ERROR_NOT_FOUND};
+    if (all.missing) return false;
+    list->len = all.count;
+    list->ptr = pc_alloc_items(all.count, sizeof *list->ptr);
+    for (size_t at = 0; at < all.count; at++) list->ptr[at] = wit_resource_of(&all.content[at]);
+    return true;
 }

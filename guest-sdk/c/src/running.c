@@ -1,11 +1,6 @@
 /* What a tool may use while it runs: output, progress, log, budget, messages, checkpoints. */
 #include "wit.h"
 
-const pc_error *pc_emit(pc_text text, uint64_t *number) {
-    pc_content content = pc_words(text);
-    return pc_emit_content(&content, 1, number);
-}
-
 const pc_error *pc_emit_content(const pc_content *content, size_t count, uint64_t *number) {
     portcullis_plugin_output_list_content_t list = {wit_contents_of(content, count), count};
     portcullis_plugin_output_output_error_t error;

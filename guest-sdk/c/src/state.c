@@ -3,9 +3,6 @@
 
 #define IS(error) PORTCULLIS_PLUGIN_STATE_STATE_ERROR_##error
 
-/* Each further try means that another call has got its change in. */
-#define TRIES 32
-
 static const pc_error *unkept(const portcullis_plugin_state_state_error_t *error) {
     switch (error->tag) {
         case IS(DENIED): return refused(&error->val.denied);
@@ -45,18 +42,6 @@ const pc_error *pc_state_swap(pc_text key, const uint64_t *version, pc_text valu
     portcullis_plugin_state_state_error_t error;
     bool kept = portcullis_plugin_state_swap(&name, version == NULL ? NULL : &wanted, &bytes, &fresh, &error);
     return kept ? NULL : unkept(&error);
-}
-
-const pc_error *pc_state_update(pc_text key, pc_change change, void *with, pc_text *changed) {
-    const pc_error *error = NULL;
-    for (int i = 0; i < TRIES; i++) {
-        pc_entry entry;
-        PC_TRY(pc_state_get(key, &entry));
-        PC_TRY(change(entry.found ? entry.value : PC_NONE, with, changed));
-        error = pc_state_swap(key, entry.found ? &entry.version : NULL, *changed);
-        if (error == NULL || error->cause != PC_CONFLICT) return error;
-    }
-    return error;
 }
 
 const pc_error *pc_state_remove(pc_text key, bool *was_there) {

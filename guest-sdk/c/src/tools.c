@@ -28,23 +28,12 @@ void exports_portcullis_plugin_tools_list_tools(exports_portcullis_plugin_tools_
     }
 }
 
-static const pc_error *called(const pc_call *call, pc_text name, pc_text arguments, pc_result *result) {
-    for (size_t i = 0; i < pc_tools_count; i++) {
-        const pc_tool *tool = &pc_tools[i];
-        if (!pc_is(name, tool->name)) continue;
-        void *given = pc_alloc(tool->arguments_size);
-        if (tool->arguments != NULL) PC_TRY(pc_record_read(tool->arguments, given, arguments));
-        return tool->call(call, given, result);
-    }
-    return pc_unsupported(pc_format("this plugin has no tool named `%.*s`", PC_ARG(name)).at);
-}
-
 bool exports_portcullis_plugin_tools_call_tool(exports_portcullis_plugin_tools_call_context_t *context, pcwit_string_t *name,
                                                pcwit_string_t *arguments, exports_portcullis_plugin_tools_tool_result_t *returned,
                                                exports_portcullis_plugin_tools_tool_error_t *error) {
     pc_call call = call_of(context);
     pc_result result = {0};
-    const pc_error *wrong = called(&call, text_of(*name), text_of(*arguments), &result);
+    const pc_error *wrong = run_tool(pc_tools, pc_tools_count, &call, text_of(*name), text_of(*arguments), &result);
     if (wrong != NULL) {
         *error = wit_error_of(wrong);
         return false;

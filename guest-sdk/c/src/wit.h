@@ -3,7 +3,7 @@
 #define PORTCULLIS_WIT_H
 
 #include "pcwit.h"
-#include "portcullis.h"
+#include "shared/host.h"
 
 typedef portcullis_plugin_types_content_t wit_content;
 typedef portcullis_plugin_types_denial_t wit_denial;
@@ -43,8 +43,6 @@ pc_call call_of(const portcullis_plugin_types_call_context_t *call);
 
 const pc_error *refused(const wit_denial *denial);
 const pc_error *exhausted(const wit_exhaustion *exhaustion);
-const pc_error *cancelled(const char *sentence);
-const pc_error *failed_because(pc_cause cause, const char *format, ...) __attribute__((format(printf, 2, 3)));
 wit_tool_error wit_error_of(const pc_error *error);
 
 #endif

@@ -242,7 +242,10 @@ static void damaged(void) {
     fprintf(stderr, "%d of 300000 damaged texts were JSON\n", read);
 }
 
+int host_tests(void); /* host.c */
+
 int main(void) {
+    failures += host_tests();
     json();
     numbers();
     texts();

@@ -17,7 +17,11 @@ pub(crate) fn c(repo: &Repo) -> Result<()> {
     // In tables, what is not named is not there.
     cc.args(["-std=c17", "-g", "-O1", "-Wall", "-Wextra", "-Wno-missing-field-initializers", "-Werror"]);
     cc.args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-I"]).arg(sdk.join("include"));
-    cc.arg("-o").arg(&program).args(sources(&sdk.join("src/data"))?).args(sources(&sdk.join("tests"))?).arg("-lm");
+    cc.arg("-o").arg(&program);
+    for folder in ["src/data", "src/shared", "src/test", "tests"] {
+        cc.args(sources(&sdk.join(folder))?);
+    }
+    cc.arg("-lm");
     quiet(&mut cc)
         .context("the tests of guest-sdk/c need a C compiler with sanitizers. On Debian: `apt-get install gcc`")?;
     // The arena is never freed, on purpose.

@@ -189,6 +189,8 @@ typedef enum {
     PC_TOOL_FAILED,  /* an agent's tool ran and reported it */
     PC_UNKNOWN_TOOL, /* the agent's side has no such tool */
     PC_BAD_STATUS,   /* the other server's answer has no status of success */
+    PC_NOT_CONNECTED,  /* the user has not connected this account, or must do it again */
+    PC_NOT_PUBLISHED,  /* nothing is published under this path or name */
 } pc_cause;
 
 /* An error, which a tool returns: NULL is success. */

@@ -13,7 +13,13 @@ use std::process::Command;
 const PREFIX: &str = "pcwit";
 
 /// What a plugin may offer, and the macro with which it does.
-const OFFERS: [(&str, &str); 3] = [("tools", "PC_TOOLS("), ("resources", "PC_RESOURCES("), ("prompts", "PC_PROMPTS(")];
+const OFFERS: [(&str, &str); 5] = [
+    ("tools", "PC_TOOLS("),
+    ("resources", "PC_RESOURCES("),
+    ("prompts", "PC_PROMPTS("),
+    ("completions", "PC_COMPLETIONS("),
+    ("reconcile", "PC_RECONCILE("),
+];
 
 pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     let python = toolchain::c()?;
@@ -32,7 +38,9 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     let mut files = [".c", "_component_type.o"].map(|end| generated.join(format!("{PREFIX}{end}"))).to_vec();
     let is_offer = |name: &str| OFFERS.iter().any(|(offer, _)| *offer == name);
     files.extend(sources(&sdk.join("src"), |name| !is_offer(name) || exports.iter().any(|export| export == name))?);
-    files.extend(sources(&sdk.join("src/data"), |_| true)?);
+    for folder in ["src/data", "src/shared"] {
+        files.extend(sources(&sdk.join(folder), |_| true)?);
+    }
     files.extend(authors);
     let module = work.join("module.wasm");
     let mut zig = Command::new(&python);

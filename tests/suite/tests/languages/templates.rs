@@ -162,10 +162,12 @@ fn typescript() {
 fn c() {
     let home = Home::new();
     let folder = begin(&home, "c");
-    let sources = fs::read_dir(folder.join(".portcullis/c/src/data")).unwrap();
+    let parts = ["data", "shared", "test"].map(|part| folder.join(".portcullis/c/src").join(part));
+    let files = parts.iter().flat_map(|part| fs::read_dir(part).unwrap()).map(|file| file.unwrap().path());
+    let sources = files.filter(|path| path.extension().is_some_and(|end| end == "c"));
     let mut compiler = Command::new("cc");
     compiler.args(["-Wall", "-Wextra", "-Wno-missing-field-initializers", "-Werror", "-I", ".portcullis/c/include"]);
-    compiler.arg("test.c").args(sources.map(|file| file.unwrap().path())).args(["-lm", "-o", "test"]);
+    compiler.arg("test.c").args(sources).args(["-lm", "-o", "test"]);
     suite::cli::run({
         compiler.current_dir(&folder);
         compiler
