@@ -46,7 +46,7 @@ const pc_error *database_unchanged(const database *open) {
 static bool reads(const char *pragma, const char *argument) {
     static const char *const named[] = {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo",
                                         "foreign_key_list", "foreign_key_check", "integrity_check", "quick_check"};
-    static const char *const plain[] = {"application_id", "auto_vacuum", "collation_list", "compile_options", "database_list", "encoding",
+    static const char *const plain[] = {"application_id", "auto_vacuum", "collation_list", "compile_options", "data_version", "database_list", "encoding",
                                         "foreign_keys", "freelist_count", "function_list", "journal_mode", "module_list", "page_count",
                                         "page_size", "pragma_list", "schema_version", "user_version"};
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
@@ -114,12 +114,12 @@ static void confine(database *open) {
 /* The first bytes of the file: whether it is a database, and one with a write-ahead log. */
 static const pc_error *begin(const database *open, bool *logged) {
     int file = openat(AT_FDCWD, open->path.at, open->mode == READING ? O_RDONLY : open->mode == WRITING ? O_RDWR : O_RDWR | O_CREAT, 0644);
-    if (file < 0) return file_failed(open->path, errno, open->mode);
+    if (file < 0) return file_failed(open->path, errno);
     char head[20];
     ssize_t count = read(file, head, sizeof head);
     int number = errno;
     close(file);
-    if (count < 0) return file_failed(open->path, number, open->mode);
+    if (count < 0) return file_failed(open->path, number);
     /* An empty file is an empty database. */
     if (count != 0 && (count != sizeof head || memcmp(head, "SQLite format 3", 16) != 0)) {
         return pc_failed("`%.*s` is no SQLite database, or it is encrypted", PC_ARG(open->path));

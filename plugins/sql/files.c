@@ -7,7 +7,7 @@
 
 #define LONGEST_PATH 1024
 
-/* Whether a path lies in the folder with this descriptor; false in `more` after the last one. */
+/* Whether a path is a granted folder or lies in it, by its descriptor; false in `more` after the last one. */
 static bool in_folder(__wasi_fd_t folder, pc_text path, bool *more) {
     __wasi_prestat_t is;
     *more = __wasi_fd_prestat_get(folder, &is) == 0;
@@ -16,7 +16,8 @@ static bool in_folder(__wasi_fd_t folder, pc_text path, bool *more) {
     char *name = pc_alloc(length + 1);
     if (__wasi_fd_prestat_dir_name(folder, (uint8_t *)name, length) != 0) return false;
     while (length != 0 && (name[length - 1] == '/' || name[length - 1] == '\0')) length--;
-    return path.length > length && memcmp(path.at, name, length) == 0 && path.at[length] == '/';
+    if (path.length < length || memcmp(path.at, name, length) != 0) return false;
+    return path.length == length || path.at[length] == '/';
 }
 
 const pc_error *file_path(pc_text path, pc_text *plain) {
@@ -49,11 +50,11 @@ const pc_error *file_path(pc_text path, pc_text *plain) {
     return pc_denied("filesystem", path);
 }
 
-const pc_error *file_failed(pc_text path, int number, sql_mode mode) {
+const pc_error *file_failed(pc_text path, int number) {
     switch (number) {
         case EPERM:
         case EROFS:
-        case ENOTCAPABLE: return pc_denied("filesystem", mode == READING ? path : pc_format("%.*s (write)", PC_ARG(path)));
+        case ENOTCAPABLE: return pc_denied("filesystem", path);
         case EACCES: return pc_failed("`%.*s`: the host's file permissions forbid it", PC_ARG(path));
         case ENOENT: return pc_failed("`%.*s` does not exist", PC_ARG(path));
         case EISDIR: return pc_failed("`%.*s` is a folder; name a file in it", PC_ARG(path));

@@ -40,7 +40,7 @@ const pc_error *database_transaction(database *open, const char *sql);
 /* The path as a C string, inside of a granted folder by its name. The sandbox checks where it leads. */
 const pc_error *file_path(pc_text path, pc_text *plain);
 /* What opening a file has failed with. */
-const pc_error *file_failed(pc_text path, int number, sql_mode mode);
+const pc_error *file_failed(pc_text path, int number);
 
 /* -- rows.c: values, parameters and rows --------------------------------------------------------------------------------- */
 
