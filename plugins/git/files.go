@@ -157,6 +157,13 @@ func search(ctx context.Context, asked searching) (matches, error) {
 	if err != nil {
 		return found, err
 	}
+	below := ""
+	if asked.Path != nil {
+		// Other folders are not read at all.
+		if folder, err := tree.Tree(clean(*asked.Path)); err == nil && clean(*asked.Path) != "" {
+			tree, below = folder, clean(*asked.Path)+"/"
+		}
+	}
 	walker := object.NewTreeWalker(tree, true, nil)
 	defer walker.Close()
 	for {
@@ -170,6 +177,7 @@ func search(ctx context.Context, asked searching) (matches, error) {
 		if err != nil {
 			return found, damaged("a folder", err)
 		}
+		name = below + name
 		if !entry.Mode.IsFile() || entry.Mode == filemode.Symlink || asked.Path != nil && !under(name, clean(*asked.Path)) {
 			continue
 		}

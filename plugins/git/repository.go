@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"syscall"
 
 	"portcullis"
 
@@ -96,9 +97,6 @@ func named(file, prefix string) (string, error) {
 		to = path.Join(path.Dir(file), to)
 	}
 	if _, err := os.Stat(to); err != nil {
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-			return "", portcullis.Denied("filesystem", to)
-		}
 		return "", explain(to, err)
 	}
 	return to, nil
@@ -107,7 +105,8 @@ func named(file, prefix string) (string, error) {
 // explain describes what went wrong with a file.
 func explain(file string, err error) error {
 	switch {
-	case errors.Is(err, fs.ErrPermission):
+	// A path outside of all granted folders has no descriptor to begin with.
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EBADF):
 		return portcullis.Denied("filesystem", file)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("`%s` does not exist", file)

@@ -177,7 +177,11 @@ const pc_error *database_transaction(database *open, const char *sql) {
 }
 
 void database_close(database *open) {
-    sqlite3_close_v2(open->handle);
+    /* A statement that an error has left, and its transaction, would keep the lock. */
+    sqlite3_finalize(open->running);
+    open->running = NULL;
+    if (sqlite3_get_autocommit(open->handle) == 0) database_transaction(open, "ROLLBACK");
+    sqlite3_close(open->handle);
     open->handle = NULL;
 }
 
@@ -213,6 +217,7 @@ const pc_error *database_prepare(database *open, pc_text sql, sqlite3_stmt **sta
     for (pc_text from = sql; from.length != 0 && *statement == NULL; from = *rest) {
         if (sqlite3_prepare_v2(open->handle, from.at, (int)from.length, statement, &tail) != SQLITE_OK) return database_failed(open, "SQL");
         size_t taken = (size_t)(tail - from.at);
+        open->running = *statement;
         if (taken == 0) break;
         *rest = (pc_text){tail, from.length - taken};
     }

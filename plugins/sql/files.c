@@ -57,6 +57,7 @@ const pc_error *file_failed(pc_text path, int number) {
         case ENOTCAPABLE: return pc_denied("filesystem", path);
         case EACCES: return pc_failed("`%.*s`: the host's file permissions forbid it", PC_ARG(path));
         case ENOENT: return pc_failed("`%.*s` does not exist", PC_ARG(path));
+        case EBADF: /* a granted folder itself */
         case EISDIR: return pc_failed("`%.*s` is a folder; name a file in it", PC_ARG(path));
         default: return pc_failed("`%.*s` cannot be opened: %s", PC_ARG(path), strerror(number));
     }

@@ -16,6 +16,7 @@ typedef struct {
 
 typedef struct {
     sqlite3 *handle;
+    sqlite3_stmt *running; /* the last one that was prepared */
     pc_text path;
     sql_mode mode;
     sql_seen seen;

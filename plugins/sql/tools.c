@@ -83,6 +83,7 @@ static const pc_error *run(database *open, const executing *asked, executed *don
         PC_TRY(rows_read(open, statement, 1000, &done->returned));
         /* The rest of a statement that returns more must still happen. */
         while (done->returned.truncated && sqlite3_step(statement) == SQLITE_ROW) {}
+        open->running = NULL;
         if (sqlite3_finalize(statement) != SQLITE_OK) return database_failed(open, "SQL");
         done->statements++;
     }
