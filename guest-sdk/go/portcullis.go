@@ -74,6 +74,9 @@ func Invalid(why string) error { return &Error{Kind: abi.InvalidArguments, Text:
 // Unsupported makes an error about something that this host or client does not offer: its name.
 func Unsupported(what string) error { return &Error{Kind: abi.Unsupported, Text: what} }
 
+// Denied makes an error about authority that was not granted, such as `filesystem` and a path.
+func Denied(capability, target string) error { return abi.Refuse(capability, target, "") }
+
 // Text makes a text.
 func Text(text string) Content { return Content{Kind: abi.TextContent, Text: text} }
 

@@ -68,6 +68,7 @@ mod nested_chunks;
 mod offers;
 mod open_files;
 mod overflow;
+mod own_plugins;
 mod paging;
 mod parked;
 mod plain_components;

@@ -18,6 +18,8 @@ pub(crate) fn everything(repo: &Repo) -> Result<()> {
     languages::plugin(repo, "hello-python", "python")?;
     languages::plugin(repo, "hello-javascript", "javascript")?;
     languages::plugin(repo, "pdf", "python")?;
+    languages::plugin(repo, "sql", "c")?;
+    languages::plugin(repo, "git", "go")?;
     code::plugin(repo)?;
     languages::all(repo)
 }

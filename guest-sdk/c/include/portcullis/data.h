@@ -97,7 +97,7 @@ void pc_push(pc_json *array, pc_json value);
 /* A map, as a list of entries. */
 #define PC_MAP(type) struct { struct { pc_text name; type value; } *at; size_t count; }
 
-typedef enum { PC_IS_TEXT, PC_IS_INTEGER, PC_IS_NUMBER, PC_IS_TRUTH, PC_IS_CHOICE, PC_IS_LIST, PC_IS_MAP, PC_IS_RECORD } pc_kind;
+typedef enum { PC_IS_TEXT, PC_IS_INTEGER, PC_IS_NUMBER, PC_IS_TRUTH, PC_IS_CHOICE, PC_IS_LIST, PC_IS_MAP, PC_IS_RECORD, PC_IS_VALUE } pc_kind;
 
 typedef struct pc_field pc_field;
 
@@ -111,7 +111,7 @@ typedef struct pc_type {
 } pc_type;
 
 #define PC_LAID_OUT(type) .size = sizeof(type), .align = _Alignof(type)
-extern const pc_type pc_texts, pc_integers, pc_numbers, pc_truths;
+extern const pc_type pc_texts, pc_integers, pc_numbers, pc_truths, pc_values;
 #define PC_RECORDS(type, described) {.kind = PC_IS_RECORD, PC_LAID_OUT(type), .fields = (described)}
 #define PC_CHOICES(choices) {.kind = PC_IS_CHOICE, PC_LAID_OUT(int), .words = (choices)}
 
@@ -143,6 +143,8 @@ struct pc_field {
 #define PC_INTEGER(type, name) PC_AT(type, name), {.kind = PC_IS_INTEGER, PC_LAID_OUT(int64_t)}
 #define PC_NUMBER(type, name) PC_AT(type, name), {.kind = PC_IS_NUMBER, PC_LAID_OUT(double)}
 #define PC_TRUTH(type, name) PC_AT(type, name), {.kind = PC_IS_TRUTH, PC_LAID_OUT(bool)}
+/* Any JSON; in C a pc_json. */
+#define PC_VALUE(type, name) PC_AT(type, name), {.kind = PC_IS_VALUE, PC_LAID_OUT(pc_json)}
 #define PC_CHOICE(type, name, choices) PC_AT(type, name), PC_CHOICES(choices)
 #define PC_RECORD(type, name, of, described) PC_AT(type, name), PC_RECORDS(of, described)
 #define PC_LIST_OF(type, name, items) PC_AT(type, name), {.kind = PC_IS_LIST, .of = (items)}

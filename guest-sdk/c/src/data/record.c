@@ -7,6 +7,7 @@ const pc_type pc_texts = {.kind = PC_IS_TEXT, PC_LAID_OUT(pc_text)};
 const pc_type pc_integers = {.kind = PC_IS_INTEGER, PC_LAID_OUT(int64_t)};
 const pc_type pc_numbers = {.kind = PC_IS_NUMBER, PC_LAID_OUT(double)};
 const pc_type pc_truths = {.kind = PC_IS_TRUTH, PC_LAID_OUT(bool)};
+const pc_type pc_values = {.kind = PC_IS_VALUE, PC_LAID_OUT(pc_json)};
 
 /* As every PC_LIST and PC_MAP. */
 typedef struct any_list {
@@ -72,6 +73,7 @@ static const pc_error *take(const pc_type *type, void *to, const pc_json *from) 
             }
             return pc_invalid("is none of the words that it may be");
         case PC_IS_RECORD: return pc_record_from(type->fields, to, from);
+        case PC_IS_VALUE: memcpy(to, from, sizeof *from); return NULL;
         default: return take_items(type, to, from);
     }
 }
@@ -153,6 +155,11 @@ static pc_json made(const pc_type *type, const void *from) {
             return (pc_json){0};
         }
         case PC_IS_RECORD: return pc_record_value(type->fields, from);
+        case PC_IS_VALUE: {
+            pc_json value;
+            memcpy(&value, from, sizeof value);
+            return value;
+        }
         default: {
             bool map = type->kind == PC_IS_MAP;
             any_list list;

@@ -19,6 +19,7 @@ static pc_json plain(const pc_type *type, use for_what) {
     static const char *const names[] = {"string", "integer", "number", "boolean", "string", "array", "object"};
     if (type->kind == PC_IS_RECORD) return object(type->fields, for_what);
     pc_json schema = pc_json_object();
+    if (type->kind == PC_IS_VALUE) return schema;
     pc_set(&schema, "type", text(names[type->kind]));
     if (type->kind == PC_IS_CHOICE) {
         pc_json words = pc_json_array();
@@ -33,6 +34,7 @@ static pc_json plain(const pc_type *type, use for_what) {
 /* That it may also be null. */
 static pc_json or_null(const pc_type *type, use for_what) {
     pc_json schema = plain(type, for_what), both = pc_json_array();
+    if (type->kind == PC_IS_VALUE) return schema;
     if (type->kind == PC_IS_CHOICE) {
         /* Null is none of the words. */
         pc_json null = pc_json_object(), either = pc_json_object();

@@ -1,6 +1,7 @@
 //! C: the compiler of `ziglang` makes one module of the SDK, the bindings and the author's files.
 
 use super::command::step;
+use super::dependencies::{self, Dependency};
 use super::module::{self, World};
 use super::project::Project;
 use super::toolchain;
@@ -22,6 +23,7 @@ const OFFERS: [(&str, &str); 5] = [
 ];
 
 pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
+    let others = dependencies::read(&project.folder)?;
     let python = toolchain::c()?;
     let (work, sdk) = (project.work(), project.work().join("c"));
     let authors = sources(&project.folder, |name| name != "test")?;
@@ -43,16 +45,21 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     }
     files.extend(authors);
     let module = work.join("module.wasm");
-    let mut zig = Command::new(&python);
-    let cache = python.parent().unwrap_or(&work).with_file_name("cache");
-    zig.args(["-m", "ziglang", "cc"]).env("ZIG_GLOBAL_CACHE_DIR", &cache).env("ZIG_LOCAL_CACHE_DIR", &cache);
-    // Fuel counts instructions, so that speed pays.
-    zig.args(["-target", "wasm32-wasi", "-mexec-model=reactor", "-std=c17", "-O2", "-Wall", "-Wextra"]);
+    let mut zig = compiler(&python);
+    zig.args(["-mexec-model=reactor", "-std=c17", "-Wall", "-Wextra"]);
     // In tables, what is not named is not there.
     zig.arg("-Wno-missing-field-initializers");
+    // What was written for machines expects their stacks.
+    let stack = if others.is_empty() { 128 << 10 } else { 1 << 20 };
+    for other in &others {
+        files.extend(objects(other, &python, &work)?);
+        for folder in other.include_folders() {
+            zig.arg("-isystem").arg(folder);
+        }
+    }
     // The arena and static tables are never freed: what the bindings would free, they leave to the end of the call.
     zig.arg("-Dfree=pc_leave").arg("-I").arg(&generated).arg("-I").arg(sdk.join("include")).args(&files);
-    zig.args(["-Wl,--strip-all", "-Wl,-z,stack-size=131072", "-o"]).arg(&module);
+    zig.arg("-Wl,--strip-all").arg(format!("-Wl,-z,stack-size={stack}")).arg("-o").arg(&module);
     step("building the component", || {
         // What the compiler says is for the author to see.
         let status = zig.status().context("cannot start the compiler")?;
@@ -60,6 +67,39 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
             bail!("the compiler could not build {}", project.folder.display());
         }
         module::component(&fs::read(&module).context("the compiler wrote no module")?)
+    })
+}
+
+/// The compiler for WASI. Fuel counts instructions, so that speed pays.
+fn compiler(python: &Path) -> Command {
+    let mut zig = Command::new(python);
+    let cache = python.parent().unwrap_or(python).with_file_name("cache");
+    zig.args(["-m", "ziglang", "cc"]).env("ZIG_GLOBAL_CACHE_DIR", &cache).env("ZIG_LOCAL_CACHE_DIR", &cache);
+    zig.args(["-target", "wasm32-wasi", "-O2"]);
+    zig
+}
+
+/// Compiles what others wrote as they wrote it: with memory that is freed, and without warnings that nobody here can mend.
+fn objects(other: &Dependency, python: &Path, work: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let to = work.join("objects");
+    fs::create_dir_all(&to).with_context(|| format!("cannot make {}", to.display()))?;
+    let compile = |(number, source): (usize, PathBuf)| {
+        let object = to.join(format!("{}-{number}.o", other.name));
+        let mut zig = compiler(python);
+        zig.args(["-w", "-c"])
+            .arg(&source)
+            .arg("-o")
+            .arg(&object)
+            .args(other.defines.iter().map(|it| format!("-D{it}")));
+        for folder in other.include_folders() {
+            zig.arg("-I").arg(folder);
+        }
+        let status = zig.status().context("cannot start the compiler")?;
+        ensure!(status.success(), "the compiler could not build {} of {}", source.display(), other.name);
+        Ok(object)
+    };
+    step(&format!("compiling {} {}", other.name, other.version), || {
+        other.source_files().into_iter().enumerate().map(compile).collect()
     })
 }
 

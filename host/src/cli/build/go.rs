@@ -33,14 +33,15 @@ func init() {
 ";
 
 pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
-    check_version()?;
+    let version = check_version()?;
     let (work, bindings) = (project.work(), project.work().join("bindings"));
     fs::create_dir_all(&bindings)?;
     let workspace = work.join("go.work");
     // A folder that has just been made is the module of the bindings until there are some.
     module_file(&bindings)?;
     let uses = [project.folder.clone(), work.join("go"), bindings.clone()].map(|path| format!("use {path:?}\n"));
-    fs::write(&workspace, format!("go 1.{OLDEST}\n\n{}", uses.concat()))?;
+    // It must be as new as what the modules ask for; each module keeps the version of the language that it names.
+    fs::write(&workspace, format!("go {version}\n\n{}", uses.concat()))?;
     let exports = offers(project, &workspace)?;
     ensure!(
         !exports.is_empty(),
@@ -99,11 +100,18 @@ fn module_file(bindings: &Path) -> anyhow::Result<()> {
     fs::write(bindings.join("go.mod"), text).with_context(|| format!("cannot write into {}", bindings.display()))
 }
 
-fn check_version() -> anyhow::Result<()> {
+/// The version of the installed Go, as module files name it: `1.26.8`.
+fn check_version() -> anyhow::Result<String> {
     let mut ask = Command::new("go");
     let version = quiet(ask.args(["env", "GOVERSION"]).env("GOTOOLCHAIN", "local"), GO)?;
     ensure!(minor(&version).is_some_and(|minor| minor >= OLDEST), "{GO}; this is {}", version.trim());
-    Ok(())
+    Ok(of_modules(&version))
+}
+
+/// Without what a build of Go adds to it: `go1.26.8-custom X:experiment`.
+fn of_modules(version: &str) -> String {
+    let version = version.trim().trim_start_matches("go");
+    version.split(|c: char| c == '-' || c.is_whitespace()).next().unwrap_or_default().to_owned()
 }
 
 /// The second number of `go1.26.8`.
@@ -121,6 +129,11 @@ mod tests {
             [("go1.26.8\n", Some(26)), ("go1.25rc1", Some(25)), ("go1.9", Some(9)), ("devel", None), ("go2", None)];
         for (version, expected) in known {
             assert_eq!(minor(version), expected, "{version}");
+        }
+        for (version, expected) in
+            [("go1.26.8\n", "1.26.8"), ("go1.25rc1 X:aliases", "1.25rc1"), ("go1.25.3-custom", "1.25.3")]
+        {
+            assert_eq!(of_modules(version), expected);
         }
     }
 }

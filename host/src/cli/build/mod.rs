@@ -2,6 +2,7 @@
 
 mod c;
 mod command;
+mod dependencies;
 mod embedded;
 mod go;
 mod javascript;

@@ -127,7 +127,17 @@ impl Project {
 
     /// What it imports is not chosen.
     fn plain(folder: PathBuf, language: Language, name: String, main: String, manifest: Option<Manifest>) -> Self {
-        Self { folder, language, name, main, wants_http: false, wants_files: false, wants_variables: false, dependencies: Vec::new(), manifest }
+        Self {
+            folder,
+            language,
+            name,
+            main,
+            wants_http: false,
+            wants_files: false,
+            wants_variables: false,
+            dependencies: Vec::new(),
+            manifest,
+        }
     }
 
     /// `said` has name, version and description, `ours` the requests.
@@ -163,7 +173,17 @@ impl Project {
         let read = Manifest::parse(Value::from(manifest).to_string().as_bytes()).map_err(anyhow::Error::msg);
         let manifest = Some(read.with_context(|| format!("{}: what it requests is not valid", path.display()))?);
         let main = main.unwrap_or_else(|| default_main(&name));
-        Ok(Self { folder, language, name, main, wants_http, wants_files, wants_variables, dependencies: Vec::new(), manifest })
+        Ok(Self {
+            folder,
+            language,
+            name,
+            main,
+            wants_http,
+            wants_files,
+            wants_variables,
+            dependencies: Vec::new(),
+            manifest,
+        })
     }
 
     /// The folder for what is made on the way.

@@ -61,12 +61,26 @@ pub(super) fn node() -> anyhow::Result<PathBuf> {
     Ok(tools.join("node_modules"))
 }
 
-/// Installs what this program lists for a language, unless that was done before. Two builds at once do it once.
+/// Installs what this program lists for a language, unless that was done before.
 fn tools(language: &str, install: impl FnOnce(&Path) -> anyhow::Result<()>) -> anyhow::Result<PathBuf> {
     let files: Vec<_> = embedded::below(&format!("toolchains/{language}")).collect();
     let bytes: Vec<u8> = files.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
     let digest = Digest::sha256(&bytes).to_string();
     let name = format!("{language}-{}", digest.trim_start_matches("sha256:").split_at(16).0);
+    once(&name, &format!("the tools for {language}"), |to| {
+        for (name, bytes) in files {
+            fs::write(to.join(name), bytes).with_context(|| format!("cannot write {}", to.display()))?;
+        }
+        install(to)
+    })
+}
+
+/// Fills a folder of the cache, unless that was done before. Two builds at once do it once.
+pub(super) fn once(
+    name: &str,
+    what: &str,
+    install: impl FnOnce(&Path) -> anyhow::Result<()>,
+) -> anyhow::Result<PathBuf> {
     let all = default_cache()?.join("toolchains");
     create_private_folder(&all).with_context(|| format!("cannot make {}", all.display()))?;
     let lock = File::create(all.join(format!("{name}.lock"))).and_then(|file| file.lock().map(|()| file));
@@ -77,12 +91,7 @@ fn tools(language: &str, install: impl FnOnce(&Path) -> anyhow::Result<()>) -> a
         return Ok(to);
     }
     create_private_folder(&to).with_context(|| format!("cannot make {}", to.display()))?;
-    step(&format!("installing the tools for {language} in {}", to.display()), || {
-        for (name, bytes) in files {
-            fs::write(to.join(name), bytes).with_context(|| format!("cannot write {}", to.display()))?;
-        }
-        install(&to)
-    })?;
+    step(&format!("installing {what} in {}", to.display()), || install(&to))?;
     // Written last, so that what was interrupted is done again.
     fs::write(&done, "").with_context(|| format!("cannot write {}", done.display()))?;
     Ok(to)

@@ -1,0 +1,82 @@
+//! The plugins `sql` and `git`: their transcripts, over a database and a repository that are made here.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use suite::{Home, paths, portcullis};
+
+const DATABASES: &str = r#"
+import shutil, sqlite3
+shop = sqlite3.connect("data/shop.db")
+shop.executescript("""
+create table customer(id integer primary key, name text not null, city text default 'Lisbon');
+create table orders(id integer primary key, customer int not null references customer(id), total real, note blob);
+create virtual table docs using fts5(body);
+insert into customer values (1, 'Ada', 'Porto'), (2, 'Bob', 'Lisbon'), (3, 'Eve', 'Porto');
+insert into orders values (1, 1, 150.5, x'00ff');
+insert into docs values ('the quick brown fox');
+""")
+shop.close()
+log = sqlite3.connect("data/log.db")
+log.execute("pragma journal_mode = wal")
+log.execute("create table t(a)")
+log.execute("insert into t values (1)")
+log.commit()
+for end in ("", "-wal"):
+    shutil.copy("data/log.db" + end, "data/live.db" + end)
+log.close()
+whole = open("data/shop.db", "rb").read()
+open("data/cut.db", "wb").write(whole[:5000])
+open("data/text.db", "w").write("This is some text and no database.")
+"#;
+
+/// Names, times and settings are the test's own, so that hashes are the same everywhere.
+const REPOSITORY: &str = r#"
+set -e
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
+commit() { GIT_AUTHOR_NAME=$1 GIT_COMMITTER_NAME=$1 GIT_AUTHOR_EMAIL=$1@example.com GIT_COMMITTER_EMAIL=$1@example.com \
+    GIT_AUTHOR_DATE="$2T12:00:00Z" GIT_COMMITTER_DATE="$2T12:00:00Z" git commit -qm "$3"; }
+git init -q -b main data/repo
+cd data/repo
+printf 'one\ntwo\nthree\n' > lines.txt && git add . && commit Ada 2026-01-01 'Add lines'
+printf 'one\nTWO\nthree\n' > lines.txt && printf 'a\0b' > image.bin && git add . && commit Bob 2026-01-02 'Change a line'
+git tag v1 && git gc -q
+printf 'four\n' >> lines.txt && git add . && commit Ada 2026-01-03 'Add a line'
+cd ..
+mkdir linked stolen && echo 'gitdir: /elsewhere/repo' > linked/.git && ln -s ../../outside-repo stolen/.git
+cp -r repo ../outside-repo
+"#;
+
+fn passes(name: &str, make: &mut Command, home: &Home) {
+    fs::create_dir_all(home.path().join("data")).unwrap();
+    run_in(make, home.path());
+    let component = paths::real_plugin(name);
+    let mut count = 0;
+    for entry in fs::read_dir(paths::root().join("plugins").join(name).join("tests")).unwrap() {
+        let from = entry.unwrap().path();
+        let to = home.write(from.file_name().unwrap().to_str().unwrap(), fs::read(&from).unwrap());
+        portcullis(home, &["test", component.to_str().unwrap(), to.to_str().unwrap()]).good();
+        count += 1;
+    }
+    assert!(count > 0, "{name} has transcripts");
+}
+
+fn run_in(make: &mut Command, folder: &Path) {
+    let made = make.current_dir(folder).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+}
+
+#[test]
+fn sql_reads_and_changes_databases_and_nothing_else() {
+    let home = Home::new();
+    passes("sql", Command::new(paths::python()).args(["-c", DATABASES]), &home);
+    let left: Vec<_> =
+        fs::read_dir(home.path().join("data")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_str().unwrap().ends_with(".lock")), "{left:?}");
+}
+
+#[test]
+fn git_answers_questions_and_stays_inside() {
+    let home = Home::new();
+    passes("git", Command::new("bash").args(["-c", REPOSITORY]), &home);
+}
