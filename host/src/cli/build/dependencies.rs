@@ -15,7 +15,7 @@ const CARGO: &str = "Cargo fetches what a plugin in C takes from crates, once: h
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct Entry {
     version: String,
     /// Of the crate's archive, in hex.
     sha256: String,
@@ -55,23 +55,23 @@ pub(super) fn read(folder: &Path) -> anyhow::Result<Vec<Dependency>> {
         return Ok(Vec::new());
     }
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let said = parse(&text).with_context(|| format!("{} is not valid", path.display()))?;
-    said.into_iter().map(|(name, said)| fetched(name, said)).collect()
+    let entries = parse(&text).with_context(|| format!("{} is not valid", path.display()))?;
+    entries.into_iter().map(|(name, entry)| fetched(name, entry)).collect()
 }
 
-fn parse(text: &str) -> anyhow::Result<BTreeMap<String, Said>> {
-    let all: BTreeMap<String, Said> = toml::from_str(text)?;
-    for (name, said) in &all {
+fn parse(text: &str) -> anyhow::Result<BTreeMap<String, Entry>> {
+    let all: BTreeMap<String, Entry> = toml::from_str(text)?;
+    for (name, entry) in &all {
         // They become parts of paths, and of a file for cargo.
         let plain = |text: &str, more: &str| {
             !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
         };
         ensure!(plain(name, "-_"), "`{name}` is not the name of a crate");
-        ensure!(plain(&said.version, "-+."), "{name}: `{}` is not an exact version, such as 1.2.3", said.version);
-        ensure!(said.sha256.len() == 64 && plain(&said.sha256, ""), "{name}: sha256 must have 64 hex digits");
-        ensure!(!said.sources.is_empty(), "{name}: sources names no C file");
+        ensure!(plain(&entry.version, "-+."), "{name}: `{}` is not an exact version, such as 1.2.3", entry.version);
+        ensure!(entry.sha256.len() == 64 && plain(&entry.sha256, ""), "{name}: sha256 must have 64 hex digits");
+        ensure!(!entry.sources.is_empty(), "{name}: sources names no C file");
         let inside = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_)));
-        let outside = said.sources.iter().chain(&said.include).find(|path| !inside(path));
+        let outside = entry.sources.iter().chain(&entry.include).find(|path| !inside(path));
         ensure!(
             outside.is_none(),
             "{name}: `{}` is not a path inside of the crate",
@@ -82,20 +82,20 @@ fn parse(text: &str) -> anyhow::Result<BTreeMap<String, Said>> {
 }
 
 /// The crate's files, in a folder of the cache that is named for their digest.
-fn fetched(name: String, said: Said) -> anyhow::Result<Dependency> {
-    let cached = format!("crate-{name}-{}-{}", said.version, said.sha256.split_at(16).0);
-    let what = format!("{name} {}", said.version);
+fn fetched(name: String, entry: Entry) -> anyhow::Result<Dependency> {
+    let cached = format!("crate-{name}-{}-{}", entry.version, entry.sha256.split_at(16).0);
+    let what = format!("{name} {}", entry.version);
     let folder = toolchain::once(&cached, &what, |to| {
         let project = tempfile::tempdir().context("cannot make a folder")?;
-        let from = fetch(&name, &said.version, &said.sha256, project.path())
+        let from = fetch(&name, &entry.version, &entry.sha256, project.path())
             .with_context(|| format!("cannot fetch the crate {what}"))?;
         copy(&from, &to.join("files"))
     })?
     .join("files");
-    for path in said.sources.iter().chain(&said.include) {
+    for path in entry.sources.iter().chain(&entry.include) {
         ensure!(folder.join(path).exists(), "{FILE}: {what} has no {}", path.display());
     }
-    let Said { version, sources, include, defines, .. } = said;
+    let Entry { version, sources, include, defines, .. } = entry;
     Ok(Dependency { name, version, defines, folder, sources, include })
 }
 
