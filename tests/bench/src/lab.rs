@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::client::Template;
 use crate::contender::Contender;
-use crate::plugins::{self, Language, Set};
+use crate::plugins::{self, Set};
 use crate::server::{Server, Transport};
 
 /// The file with the answer that the bare server gives to every request.
@@ -30,6 +30,8 @@ pub(crate) struct Lab {
     pub(crate) effort: Effort,
     /// The ordinary user who also runs a server.
     pub(crate) user: Option<String>,
+    /// The interpreter that has FastMCP.
+    pub(crate) fastmcp: Option<PathBuf>,
 }
 
 /// The number of rounds and the size of one round.
@@ -78,7 +80,7 @@ impl Lab {
         ensure!(bench.is_file(), "there is no {}; `cargo xtask bench` builds it", bench.display());
         let folder = TempDir::with_prefix("portcullis-bench-")?;
         fs::write(folder.path().join("stand-in.json"), plugins::DESCRIBED)?;
-        Ok(Self { portcullis, native, built, folder, effort, user })
+        Ok(Self { portcullis, native, built, folder, effort, user, fastmcp: None })
     }
 
     /// Starts a server with the run's cache of compiled code.
@@ -86,13 +88,21 @@ impl Lab {
         Server::start(self.command(contender, set, transport)?, transport).await
     }
 
+    /// Writes a file that lasts as long as the run.
+    pub(crate) fn file(&self, name: &str, text: &str) -> Result<PathBuf> {
+        let path = self.folder.path().join(name);
+        fs::write(&path, text)?;
+        Ok(path)
+    }
+
     /// Sets the answer that the bare server gives to every request.
     pub(crate) fn set_constant(&self, answer: &[u8]) -> Result<()> {
         Ok(fs::write(self.folder.path().join(CONSTANT), answer)?)
     }
 
-    pub(crate) fn has(&self, language: Language) -> bool {
-        language.component(&self.built).is_file()
+    /// The program, and the folder for plugins that are made in the run.
+    pub(crate) fn author(&self) -> (&Path, PathBuf) {
+        (&self.portcullis, self.folder.path().join(plugins::PROJECTS))
     }
 
     /// Starts a server once, so that everything it needs has been compiled. Nothing is measured, so this may take long.

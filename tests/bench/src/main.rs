@@ -4,7 +4,9 @@
 
 mod client;
 mod contender;
+mod grid;
 mod lab;
+mod language;
 mod markdown;
 mod measure;
 mod percentile;
@@ -33,7 +35,7 @@ struct Arguments {
     /// The `portcullis` program; a release build, or the figures mean nothing.
     #[arg(long, value_name = "FILE", required_unless_present = "from")]
     portcullis: Option<PathBuf>,
-    /// The folder with `hello.wasm`, `planner.wasm`, `calendar.wasm` and `bench.wasm`.
+    /// The folder with `hello.wasm`, `planner.wasm`, `calendar.wasm`, `code.wasm`, `toolbox.wasm` and `bench.wasm`.
     #[arg(long, value_name = "FOLDER", required_unless_present = "from")]
     plugins: Option<PathBuf>,
     /// The `native-echo` program; by default the one beside this program.
@@ -49,6 +51,9 @@ struct Arguments {
     /// The ordinary user who also runs a server, if the benchmark runs as root; by default `nobody`.
     #[arg(long = "as", value_name = "USER")]
     user: Option<String>,
+    /// The interpreter that has FastMCP, to measure its code mode, too.
+    #[arg(long, value_name = "PYTHON")]
+    fastmcp: Option<PathBuf>,
     /// The numbers of plugins to start with, such as `1,50`.
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
     counts: Vec<usize>,
@@ -111,7 +116,8 @@ async fn measured(arguments: &Arguments) -> Result<Report> {
         bail!("there is nothing to measure");
     };
     let effort = Effort::new(arguments.quick, arguments.counts.clone());
-    let lab = Lab::new(portcullis, &native, plugins, effort, arguments.user.clone())?;
+    let mut lab = Lab::new(portcullis, &native, plugins, effort, arguments.user.clone())?;
+    lab.fastmcp.clone_from(&arguments.fastmcp);
     let mut report = Report::new(arguments.quick);
     if portcullis.components().any(|part| part.as_os_str() == "debug") {
         report.notes.push("this is a debug build of portcullis: compare with nothing".into());

@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::contender::Contender;
+use crate::grid::Grid;
 use crate::report::{Report, Row, Unit};
 use crate::svg::Picture;
 use crate::table::{amount, times, wanted};
@@ -18,7 +19,8 @@ const END: &str = "<!-- bench:end -->";
 pub(crate) fn update(report: &Report, pictures: &[Picture], file: &Path) -> Result<()> {
     let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     let beside = file.parent().unwrap_or(Path::new(""));
-    let new = format!("{}{}", table(report), links(pictures, beside));
+    let grids: String = report.grids.iter().map(grid).collect();
+    let new = format!("{}{grids}{}", table(report), links(pictures, beside));
     let text = replaced(&text, &new)
         .with_context(|| format!("{} has no line `{BEGIN}` with a line `{END}` after it", file.display()))?;
     fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
@@ -50,6 +52,14 @@ fn table(report: &Report) -> String {
         let _ = writeln!(text, "{}", line(row, is_new));
     }
     text
+}
+
+/// A table of its own, below its title.
+fn grid(grid: &Grid) -> String {
+    let mut lines: Vec<String> = grid.cells().iter().map(|cells| format!("| {} |", cells.join(" | "))).collect();
+    lines.insert(1, format!("|---|{}", "--:|".repeat(grid.columns.len())));
+    let title = grid.title.chars().enumerate().map(|(at, c)| if at == 0 { c.to_ascii_uppercase() } else { c });
+    format!("\n{}:\n\n{}\n", title.collect::<String>(), lines.join("\n"))
 }
 
 fn line(row: &Row, is_new: bool) -> String {

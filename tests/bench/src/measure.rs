@@ -69,7 +69,7 @@ impl<S> Race<S> {
     }
 }
 
-async fn patiently<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+pub(crate) async fn patiently<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     match timeout(PATIENCE, work).await {
         Ok(result) => result,
         Err(_) => bail!("no end after {} s", PATIENCE.as_secs()),

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use toml::{Table, Value, toml};
 
 use crate::contender::Contender;
+use crate::language::Language;
 
 /// The plugins in a server's configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,28 +24,10 @@ pub(crate) enum Set {
     Copies(usize),
     /// The planner, which calls a calendar back.
     Planner(Calendar),
-    /// A plugin with an echo, in this language.
-    Guest(Language),
-}
-
-/// The language that a plugin with an echo is written in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Language {
-    Rust,
-    JavaScript,
-    Python,
-}
-
-impl Language {
-    pub(crate) const ALL: [Self; 3] = [Self::Rust, Self::JavaScript, Self::Python];
-
-    pub(crate) fn component(self, built: &Path) -> PathBuf {
-        built.join(match self {
-            Self::Rust => "bench.wasm",
-            Self::JavaScript => "bench-javascript.wasm",
-            Self::Python => "bench-python.wasm",
-        })
-    }
+    /// Code mode, over five copies of a plugin with a hundred tools.
+    CodeMode,
+    /// The plugin in this language that was made in the run.
+    Language(Language),
 }
 
 /// Where the planner's calendar is.
@@ -97,14 +80,19 @@ pub(crate) const DESCRIBED: &str = r#"[{
     "outputSchema": { "type": "object", "properties": { "slots": { "type": "array", "items": { "type": "string" } } } }
 }]"#;
 
+/// The folder for plugins that are made in a run, below that for all that is generated.
+pub(crate) const PROJECTS: &str = "languages";
+
 /// The text of a configuration for `set`, with limits that no measurement reaches.
-pub(crate) fn configuration(contender: Contender, set: Set, built: &Path, copies: &Path) -> String {
+pub(crate) fn configuration(contender: Contender, set: Set, built: &Path, generated: &Path) -> String {
     let mut plugins = Table::new();
     let mut file = Table::new();
     match set {
-        Set::Bench | Set::Asking(_) | Set::Tasks | Set::AskingTasks(_) | Set::Guest(_) => {
-            let language = if let Set::Guest(language) = set { language } else { Language::Rust };
-            let mut entry = entry(language.component(built));
+        Set::Bench | Set::Asking(_) | Set::Tasks | Set::AskingTasks(_) | Set::Language(_) => {
+            let mut entry = entry(match set {
+                Set::Language(language) => language.component(&generated.join(PROJECTS)),
+                _ => built.join("bench.wasm"),
+            });
             entry.insert("limits".into(), Value::Table(generous_limits(contender)));
             if let Set::Asking(calls) | Set::AskingTasks(calls) = set {
                 entry.insert("grants".into(), toml! { client.form = true }.into());
@@ -144,10 +132,26 @@ pub(crate) fn configuration(contender: Contender, set: Set, built: &Path, copies
                 file.insert("agent".into(), Table::from_iter([("calendar".to_owned(), Value::from(calendar))]).into());
             }
         }
+        Set::CodeMode => {
+            let mut code = entry(built.join("code.wasm"));
+            code.insert("prefix".into(), Value::Boolean(false));
+            code.insert("grants".into(), toml! { agent-tools = ["*.*"] }.into());
+            code.insert("limits".into(), Value::Table(generous_limits(contender)));
+            plugins.insert("code".into(), code.into());
+            for number in 0..5 {
+                plugins.insert(format!("box{number}"), entry(built.join("toolbox.wasm")).into());
+            }
+            file.insert(
+                "code".into(),
+                toml! { plugin = "code"
+                only = true }
+                .into(),
+            );
+        }
         Set::Copies(count) => {
             for number in 0..count {
                 let name = copy_name(number);
-                let entry = entry(copies.join(format!("{name}.wasm")));
+                let entry = entry(generated.join(format!("{name}.wasm")));
                 plugins.insert(name, Value::Table(entry));
             }
         }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::contender::Contender;
+use crate::grid::Grid;
 use crate::percentile::percentile;
 use crate::procfs;
 
@@ -24,6 +25,8 @@ pub(crate) struct Report {
     pub(crate) quick: bool,
     pub(crate) columns: Vec<String>,
     pub(crate) rows: Vec<Row>,
+    #[serde(default)]
+    pub(crate) grids: Vec<Grid>,
     pub(crate) notes: Vec<String>,
     /// Measurements that gave wrong answers or none.
     pub(crate) failures: Vec<String>,
@@ -117,6 +120,7 @@ impl Report {
             quick,
             columns: Contender::ALL.iter().map(ToString::to_string).collect(),
             rows: Vec::new(),
+            grids: Vec::new(),
             notes: Vec::new(),
             failures: Vec::new(),
         }

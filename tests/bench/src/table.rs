@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 
 use crate::contender::Contender;
+use crate::grid::Grid;
 use crate::report::{Report, Row, Target, Unit};
 
 const BOLD: Style = Style::new().bold();
@@ -43,6 +44,7 @@ fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
         }
         write_row(out, row, &shown)?;
     }
+    report.grids.iter().try_for_each(|grid| write_grid(out, grid))?;
     for (heading, style, lines) in [("Notes", DIM, &report.notes), ("Failed", BAD, &report.failures)] {
         if !lines.is_empty() {
             writeln!(out, "\n{BOLD}{heading}{BOLD:#}")?;
@@ -70,6 +72,18 @@ fn write_row(out: &mut impl Write, row: &Row, shown: &[Contender]) -> io::Result
     }
     let target = row.target.map(|target| wanted(target, row.unit)).unwrap_or_default();
     writeln!(out, "   {DIM}{target}{DIM:#}")
+}
+
+fn write_grid(out: &mut impl Write, grid: &Grid) -> io::Result<()> {
+    writeln!(out, "\n{BOLD}{}{BOLD:#}", grid.title)?;
+    let cells = grid.cells();
+    let width = |column: usize| cells.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..=grid.columns.len()).map(width).collect();
+    for line in &cells {
+        let cells = line.iter().zip(&widths).map(|(cell, &width)| format!("{cell:>width$}"));
+        writeln!(out, "  {}", cells.collect::<Vec<_>>().join("  "))?;
+    }
+    Ok(())
 }
 
 pub(crate) fn wanted(target: Target, unit: Unit) -> String {

@@ -7,25 +7,26 @@ use anyhow::Result;
 use crate::checks::with_peers;
 use crate::command::{cargo, check, step};
 use crate::repo::Repo;
-use crate::{setup, wasm};
+use crate::{python, setup, wasm};
 
 /// Builds and starts the benchmark, and passes `args` to it.
 pub(crate) fn run(repo: &Repo, args: &[String]) -> Result<()> {
     setup::for_bench(repo)?;
-    // The benchmark leaves out a plugin that is missing, and says so.
-    for (language, built) in
-        [("JavaScript", setup::javascript_for_bench(repo)), ("Python", setup::python_for_bench(repo))]
-    {
-        if let Err(error) = built {
-            eprintln!("  without the plugin in {language}: {error:#}");
-        }
-    }
     step("building the host and the benchmark in release", || {
         check(
             cargo().args(["build", "--release", "--quiet", "-p", "portcullis", "-p", "bench"]).current_dir(&repo.root),
         )
     })?;
     let mut bench = Command::new(repo.binary("release", "bench"));
+    // It makes plugins, whose tools are installed where the suite looks for them, too.
+    bench
+        .env("PORTCULLIS_CACHE", repo.target.join("test-cache"))
+        .env("PORTCULLIS_STATE", repo.target.join("test-state"));
+    let fastmcp = repo.target.join("fastmcp");
+    match python::install(&repo.root.join("tests/bench/code_mode/requirements.txt"), &fastmcp, (3, 11)) {
+        Ok(()) => drop(bench.arg("--fastmcp").arg(fastmcp.join("bin/python"))),
+        Err(error) => eprintln!("  without FastMCP: {error:#}"),
+    }
     bench.arg("--portcullis").arg(repo.binary("release", "portcullis"));
     check(bench.arg("--plugins").arg(repo.plugins()).args(args).current_dir(&repo.root))?;
     // With arguments, the caller wants only a part of the benchmark.

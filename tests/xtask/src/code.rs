@@ -1,6 +1,7 @@
 //! The plugin of code mode: JavaScript with a parser from npm.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -8,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::command::{check, quiet, step};
 use crate::repo::Repo;
 use crate::stamp::{copy_if_changed, unless_fresh};
-use crate::{node, wit};
+use crate::wit;
 
 const FOLDER: &str = "plugins/code";
 
@@ -25,19 +26,42 @@ pub(crate) fn plugin(repo: &Repo) -> Result<()> {
         step(&format!("building {FOLDER}"), || {
             copy_sources(repo)?;
             let bound = work.join("wit");
-            wit::gather(repo, &from.join("world.wit"), &wasi, &bound, node::strange)?;
+            wit::gather(repo, &from.join("world.wit"), &wasi, &bound, strange)?;
             let script = work.join("code.js");
-            fs::write(&script, node::strange(fs::read_to_string(from.join("code.js"))?))?;
+            fs::write(&script, strange(fs::read_to_string(from.join("code.js"))?))?;
             let built = work.join("built.wasm");
             let mut build = Command::new(repo.node_modules().join(".bin/componentize-qjs"));
             build.arg("--wit").arg(&bound).args(["--world", "code", "--js"]).arg(&script);
             build.arg("--module-root").arg(repo.target.join("node"));
             quiet(build.args(["--sync", "--opt-size", "--minify", "--output"]).arg(&built))?;
-            node::familiar(&built)?;
+            familiar(&built)?;
             wit::with_manifest(&built, &from.join("manifest.json"), &component)?;
             Ok(fs::remove_file(built)?)
         })
     })
+}
+
+/// A namespace as long as `wasi:`, and a version that the embedded runtime does not use.
+const STRANGE: &str = "wasx:";
+const OLDER: &str = "0.2.8";
+
+/// componentize-qjs runs the component once while it builds it. It provides WASI's own streams and replaces interfaces
+/// that it does not know, such as `wasi:http`, by traps; the two then disagree about the type of a stream, and the
+/// build fails. With a namespace that it does not know, every interface is a trap, and the types agree. The version
+/// differs from that of the runtime's own imports, since a component imports each name once.
+fn strange(text: String) -> String {
+    text.replace("wasi:", STRANGE).replace("0.2.12", OLDER)
+}
+
+/// Restores the original names, in place.
+fn familiar(component: &Path) -> Result<()> {
+    let mut bytes = fs::read(component)?;
+    let (strange, wasi) = (STRANGE.as_bytes(), b"wasi:");
+    let found = bytes.windows(strange.len()).enumerate().filter(|(_, part)| *part == strange);
+    for at in found.map(|(at, _)| at).collect::<Vec<_>>() {
+        bytes[at..at + wasi.len()].copy_from_slice(wasi);
+    }
+    fs::write(component, bytes).with_context(|| format!("cannot write {}", component.display()))
 }
 
 /// Runs the tests of its parts, under Node.
@@ -49,7 +73,7 @@ pub(crate) fn test(repo: &Repo) -> Result<()> {
 }
 
 /// Below the packages that it imports.
-fn work(repo: &Repo) -> std::path::PathBuf {
+fn work(repo: &Repo) -> PathBuf {
     repo.target.join("node/code")
 }
 

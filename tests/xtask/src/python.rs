@@ -1,6 +1,5 @@
-//! Python: a virtual environment with the pinned client and `componentize-py`, and the plugin written in Python.
+//! Python: virtual environments with pinned packages.
 
-use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -8,8 +7,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::command::{quiet, step};
 use crate::repo::Repo;
-use crate::stamp::{copy_if_changed, unless_fresh};
-use crate::wit;
+use crate::stamp::unless_fresh;
 
 /// Makes `target/venv` from `tests/clients/requirements.txt`.
 pub(crate) fn packages(repo: &Repo) -> Result<()> {
@@ -30,31 +28,6 @@ pub(crate) fn install(requirements: &Path, venv: &Path, version: (u32, u32)) -> 
             let mut pip = Command::new(&python);
             pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check", "--requirement"]);
             quiet(pip.arg(requirements)).context("pip could not install; it needs a package index within reach")
-        })
-    })
-}
-
-/// Builds `target/plugins/<to>.wasm` from the script and the world of this name in a folder.
-pub(crate) fn component(repo: &Repo, folder: &str, name: &str, to: &str) -> Result<()> {
-    let component = repo.plugins().join(format!("{to}.wasm"));
-    let from = repo.root.join(folder);
-    let script = format!("{name}.py");
-    let [source, world, manifest] = [&script, "world.wit", "manifest.json"].map(|name| from.join(name));
-    let wasi = wit::wasi(repo)?;
-    let requirements = repo.clients().join("requirements.txt");
-    let inputs = [source.clone(), world.clone(), manifest.clone(), repo.wit(), wasi.clone(), requirements];
-    let work = repo.target.join(to);
-    unless_fresh(&work.join("stamp"), &inputs, &component, || {
-        step(&format!("building {folder}"), || {
-            // From a copy: Python writes its bytecode beside the source that it loads.
-            copy_if_changed(&source, &work.join(&script))?;
-            let (bound, built) = (work.join("wit"), work.join("built.wasm"));
-            wit::gather(repo, &world, &wasi, &bound, |text| text)?;
-            let mut build = Command::new(repo.target.join("venv/bin/componentize-py"));
-            build.arg("--quiet").arg("--wit-path").arg(&bound).args(["--world", name, "componentize"]);
-            quiet(build.arg("--python-path").arg(&work).args([name, "--output"]).arg(&built))?;
-            wit::with_manifest(&built, &manifest, &component)?;
-            Ok(fs::remove_file(built)?)
         })
     })
 }

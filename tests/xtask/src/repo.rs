@@ -77,7 +77,7 @@ impl Repo {
         &self.cargo_target
     }
 
-    /// The interpreter that has the Python client and `componentize-py`.
+    /// The interpreter that has the Python client.
     pub(crate) fn python(&self) -> PathBuf {
         self.target.join("venv/bin/python")
     }

@@ -79,22 +79,12 @@ pub(crate) fn for_hostile(repo: &Repo) -> Result<()> {
     python::packages(repo)
 }
 
-/// Builds what the benchmark needs: the Rust plugins and the plugin that is measured.
+/// Builds what the benchmark needs: the Rust plugins, those that are measured, and code mode.
 pub(crate) fn for_bench(repo: &Repo) -> Result<()> {
     rust_plugins(repo)?;
-    wasm::bench_guest(repo)
-}
-
-/// Builds the measured plugin in JavaScript.
-pub(crate) fn javascript_for_bench(repo: &Repo) -> Result<()> {
     node::packages(repo)?;
-    node::component(repo, "tests/bench/guest-js", "echo", "bench-javascript")
-}
-
-/// Builds the measured plugin in Python.
-pub(crate) fn python_for_bench(repo: &Repo) -> Result<()> {
-    python::packages(repo)?;
-    python::component(repo, "tests/bench/guest-python", "echo", "bench-python")
+    code::plugin(repo)?;
+    wasm::for_bench(repo)
 }
 
 fn rust_plugins(repo: &Repo) -> Result<()> {

@@ -48,12 +48,12 @@ pub(crate) fn conformance(repo: &Repo) -> Result<()> {
     copy(components, &repo.target.join("conformance"))
 }
 
-/// Builds the plugin that the benchmark measures, under the short name that the benchmark uses.
-pub(crate) fn bench_guest(repo: &Repo) -> Result<()> {
+/// Builds the plugin that the benchmark measures, under the short name that the benchmark uses, and the one with a hundred tools.
+pub(crate) fn for_bench(repo: &Repo) -> Result<()> {
     for component in build(repo, "tests/bench/guest", &[])? {
         copy_if_changed(&component, &repo.plugins().join("bench.wasm"))?;
     }
-    Ok(())
+    copy(build(repo, "tests/guests", &["--example", "toolbox"])?, &repo.plugins())
 }
 
 /// Builds the reference of the behaviour suite into `target/languages/rust.wasm`.

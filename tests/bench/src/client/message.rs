@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 /// The placeholder for the request's number in a template.
 const NUMBER: &str = "#NUMBER#";
 
+/// What an echo says before and after the number.
+const ECHO: [&str; 2] = ["request ", ": the quick brown fox jumps over the lazy dog"];
+
 /// A request without its number.
 pub(crate) struct Template {
     /// The body, split where the number goes.
@@ -24,8 +27,8 @@ pub(crate) struct Template {
 enum Reads {
     /// The text of a tool's result.
     Text,
-    /// The same, and it must contain the request's number.
-    Echo,
+    /// The same, and it must be this with the request's number in the middle.
+    Around([&'static str; 2]),
     /// The same, and it must be that of request 0.
     Constant,
     /// The whole result, of any form.
@@ -80,13 +83,18 @@ impl Template {
     /// An echo whose text contains the request's number, so that a swapped answer is noticed.
     pub(crate) fn echo(tool: String) -> Self {
         let arguments = json!({"text": format!("request {NUMBER}: the quick brown fox jumps over the lazy dog")});
-        Self { reads: Reads::Echo, ..Self::call(tool, arguments) }
+        Self { reads: Reads::Around(ECHO), ..Self::call(tool, arguments) }
     }
 
     /// The same for a client of 2025-11-25, whose session knows what other requests say of themselves.
     pub(crate) fn legacy_echo(tool: &str) -> Self {
         let arguments = json!({"text": format!("request {NUMBER}: the quick brown fox jumps over the lazy dog")});
-        Self { reads: Reads::Echo, ..Self::bare("tools/call", &json!({"name": tool, "arguments": arguments})) }
+        Self { reads: Reads::Around(ECHO), ..Self::bare("tools/call", &json!({"name": tool, "arguments": arguments})) }
+    }
+
+    /// A greeting of somebody with the request's number as a name.
+    pub(crate) fn greeting(tool: String, said: &'static str) -> Self {
+        Self { reads: Reads::Around([said, "!"]), ..Self::call(tool, json!({"name": format!("no. {NUMBER}")})) }
     }
 
     /// The same request to a server that always gives the answer to request 0.
@@ -165,8 +173,13 @@ impl Template {
             bail!("expected one piece of content, got {}", result.content.len());
         };
         ensure!(!result.is_error, "the tool failed: {}", content.text);
-        if matches!(self.reads, Reads::Echo | Reads::Constant) {
-            ensure!(says(&content.text, id), "request {id} got a wrong echo: {}", content.text);
+        let around = match self.reads {
+            Reads::Around(around) => Some(around),
+            Reads::Constant => Some(ECHO),
+            Reads::Text | Reads::Whole => None,
+        };
+        if let Some(around) = around {
+            ensure!(says(&content.text, around, id), "request {id} got a wrong answer: {}", content.text);
         }
         Ok((id, Answer { text: content.text.clone().into_owned() }))
     }
@@ -180,9 +193,9 @@ impl Template {
     }
 }
 
-fn says(text: &str, number: u64) -> bool {
-    text.strip_prefix("request ")
-        .and_then(|rest| rest.strip_suffix(": the quick brown fox jumps over the lazy dog"))
+fn says(text: &str, [before, after]: [&str; 2], number: u64) -> bool {
+    text.strip_prefix(before)
+        .and_then(|rest| rest.strip_suffix(after))
         .is_some_and(|digits| digits.parse() == Ok(number))
 }
 

@@ -21,11 +21,16 @@ pub(super) struct EchoLane {
 }
 
 impl EchoLane {
-    pub(super) async fn new(mut server: Server, contender: Contender) -> Result<Self> {
-        let client = server.connect().await?;
+    pub(super) async fn new(server: Server, contender: Contender) -> Result<Self> {
         let echo = Template::echo(contender.tool("echo"));
         // The same answer to every request cannot carry its number.
         let echo = if contender == Contender::Floor { echo.with_constant_answer() } else { echo };
+        Self::with(server, echo).await
+    }
+
+    /// A lane with another call in place of the echo.
+    pub(super) async fn with(mut server: Server, echo: Template) -> Result<Self> {
+        let client = server.connect().await?;
         Ok(Self { server, client, crowd: Vec::new(), echo })
     }
 

@@ -1,11 +1,12 @@
 //! The measured scenarios, in the order of the table.
 
 mod chunks;
+mod code_mode;
 mod compute;
 mod connections;
 mod echo;
-mod guests;
 mod lane;
+mod languages;
 mod load;
 mod memory;
 mod parked;
@@ -23,12 +24,13 @@ use anyhow::{Result, ensure};
 use crate::lab::Lab;
 use crate::report::Report;
 
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 16] = [
     "echo",
     "user",
     "load",
     "sessions",
-    "guests",
+    "languages",
+    "code-mode",
     "start",
     "memory",
     "connections",
@@ -56,7 +58,8 @@ pub(crate) async fn run_all(lab: &Lab, report: &mut Report, only: &[String]) -> 
             "user" => user::run(lab, report).await,
             "load" => load::run(lab, report).await,
             "sessions" => sessions::run(lab, report).await,
-            "guests" => guests::run(lab, report).await,
+            "languages" => languages::run(lab, report).await,
+            "code-mode" => code_mode::run(lab, report).await,
             "start" => start::run(lab, report).await,
             "memory" => memory::run(lab, report).await,
             "connections" => connections::run(lab, report).await,
