@@ -6,7 +6,7 @@ import { Typed } from "./completion.js";
 import { NOT_DONE } from "./doubt.js";
 import { Response } from "./http.js";
 import { complete, findResource, PLUGIN, result } from "./plugin.js";
-import { Promise } from "./promise.js";
+import { isThenable, Promise } from "./promise.js";
 import { decode, encode } from "./utf8.js";
 import { toContent, toEmbedded, toError } from "./wit-values.js";
 
@@ -64,7 +64,10 @@ export const tools = {
     if (!tool) {
       throw missing("tool", name);
     }
-    return run(async () => toResult(await tool.call(contextOf(ctx), args)));
+    return run(() => {
+      const called = tool.call(contextOf(ctx), args);
+      return isThenable(called) ? called.then(toResult) : toResult(called);
+    });
   },
 };
 

@@ -3,7 +3,8 @@
 import { suggest } from "./completion.js";
 import { isContent, piece, textOf, text, ToolResult } from "./content.js";
 import { InvalidArguments, NotFound } from "./errors.js";
-import { inputSchema, outputSchema, readFields } from "./schema.js";
+import { isThenable } from "./promise.js";
+import { fieldsReader, inputSchema, outputSchema } from "./schema.js";
 
 export const PLUGIN = { tools: new Map(), resources: new Map(), templates: new Map(), prompts: new Map(), finder: undefined };
 
@@ -34,12 +35,17 @@ export function tool(offer) {
   if (output && output.schema.type !== "object") {
     throw new TypeError(`the output of \`${offer.name}\` must be an object; leave it out for anything else`);
   }
+  const read = fieldsReader(input);
   return add(PLUGIN.tools, offer.name, {
     execution: "inline",
     ...offer,
     inputSchema: JSON.stringify(inputSchema(input)),
     outputSchema: output && JSON.stringify(outputSchema(output)),
-    call: async (context, args) => result(await offer.run(readFields(input, JSON.parse(args)), context)),
+    call: (context, args) => {
+      const returned = offer.run(read(JSON.parse(args)), context);
+      // What is there already needs no promise, whose jobs take several times as long as a small tool.
+      return isThenable(returned) ? returned.then(result) : result(returned);
+    },
   });
 }
 

@@ -10,7 +10,9 @@ export function drain() {
   }
 }
 
-const isThenable = (value) => (typeof value === "object" && value !== null) || typeof value === "function";
+const isObject = (value) => (typeof value === "object" && value !== null) || typeof value === "function";
+
+export const isThenable = (value) => isObject(value) && typeof value.then === "function";
 
 export class Promise {
   #state = "pending";
@@ -40,7 +42,7 @@ export class Promise {
     if (value === this) {
       return this.#settle("rejected", new TypeError("a promise cannot wait for itself"));
     }
-    if (!isThenable(value)) {
+    if (!isObject(value)) {
       return this.#settle("fulfilled", value);
     }
     let then;
@@ -111,6 +113,10 @@ export class Promise {
 
   /** Runs all jobs. The value, or throws the error; throws, too, if nothing can settle it any more. */
   static settled(value) {
+    if (!isThenable(value)) {
+      drain();
+      return value;
+    }
     const promise = Promise.resolve(value);
     drain();
     if (promise.#state === "fulfilled") {

@@ -109,10 +109,20 @@ function properties(fields, output) {
   };
 }
 
-export const readFields = (fields, given, where = "") =>
-  Object.fromEntries(
-    Object.entries(fields).map(([name, type]) => [name, type.read(given[name], where ? `${where}.${name}` : `\`${name}\``)]),
-  );
+/** Reads an object with these fields. */
+export function fieldsReader(fields) {
+  const entries = Object.entries(fields);
+  return (given, where) => {
+    const found = {};
+    for (const [name, type] of entries) {
+      // A name is written only into an error.
+      found[name] = type.read(given[name], where ? `${where}.${name}` : `\`${name}\``);
+    }
+    return found;
+  };
+}
+
+export const readFields = (fields, given, where) => fieldsReader(fields)(given, where);
 
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 const described = (description) => (description === undefined ? {} : { description });
