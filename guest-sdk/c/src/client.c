@@ -100,7 +100,7 @@ static const pc_error *sample_of(const pc_question *question, portcullis_plugin_
     for (size_t i = 0; i < how->tools_count; i++) {
         const pc_sample_tool *tool = &how->tools[i];
         request->tools.ptr[i] = (portcullis_plugin_client_sample_tool_t){
-            wit_text(pc_of(tool->name)), wit_maybe(pc_of(tool->about)), wit_text(pc_input_schema(tool->arguments))};
+            wit_text(pc_of(tool->name)), wit_maybe(pc_of(tool->about)), wit_text(pc_plain_schema(tool->arguments))};
     }
     return NULL;
 }

@@ -185,6 +185,7 @@ static void records(void) {
 
 static void schemas(void) {
     SAME(pc_input_schema(NULL), "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}");
+    SAME(pc_plain_schema(NULL), "{\"type\":\"object\",\"properties\":{}}");
     SAME(pc_input_schema(all_fields),
          "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":40},"
          "\"scale\":{\"type\":\"number\",\"minimum\":0.25,\"default\":0.5},\"loud\":{\"type\":\"boolean\",\"default\":true},"

@@ -1,4 +1,4 @@
-/* A task that listens, and goes on in another process. */
+/* A task that listens, and goes on in another process; and what is left to a call. */
 #include "polyglot.h"
 
 const pc_field march_arguments[] = {{PC_INTEGER(marching, steps), PC_FROM(1), PC_UPTO(9)}, PC_END};
@@ -37,5 +37,13 @@ const pc_error *listen(const pc_call *call, const void *arguments, pc_result *re
     pc_received received = pc_receive(&moment, &second);
     if (received != PC_MESSAGE) second = pc_of(none[received]);
     pc_say(result, pc_format("%.*s, %.*s", PC_ARG(first), PC_ARG(second)));
+    return NULL;
+}
+
+const pc_error *budget(const pc_call *call, const void *arguments, pc_result *result) {
+    (void)call, (void)arguments;
+    uint64_t fuel = 0;
+    bool left = pc_fuel_left(&fuel) && fuel > 0;
+    pc_say(result, pc_format("%s, %s", left ? "true" : "false", pc_deadline_left() > 0 ? "true" : "false"));
     return NULL;
 }

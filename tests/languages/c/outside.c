@@ -114,3 +114,60 @@ const pc_error *fetch(const pc_call *call, const void *arguments, pc_result *res
     pc_return(result, fetched_fields, &found);
     return NULL;
 }
+
+const pc_field gather_arguments[] = {{PC_LIST_OF(gathering, tools, &pc_texts)}, PC_END};
+
+const pc_error *gather(const pc_call *call, const void *arguments, pc_result *result) {
+    (void)call;
+    const gathering *asked = arguments;
+    size_t count = asked->tools.count;
+    pc_agent_call *calls = pc_alloc_items(count, sizeof *calls);
+    pc_json *passed = pc_alloc_items(count, sizeof *passed);
+    pc_text *lines = pc_alloc_items(count, sizeof *lines);
+    for (size_t i = 0; i < count; i++) {
+        passed[i] = pc_json_object();
+        pc_set(&passed[i], "path", pc_json_of_text(asked->tools.at[i]));
+        pc_set(&passed[i], "n", pc_json_of_integer((int64_t)i + 1));
+        calls[i] = (pc_agent_call){.name = pc_format("%.*s", PC_ARG(asked->tools.at[i])).at, .arguments = &passed[i]};
+    }
+    pc_call_tools(calls, count);
+    for (size_t i = 0; i < count; i++) {
+        pc_json said;
+        const pc_error *error = calls[i].error ? calls[i].error : pc_agent_value(&calls[i].result, &said);
+        if (error != NULL) {
+            lines[i] = error->text;
+            continue;
+        }
+        pc_text path = pc_json_write(pc_member(&said, "path")), n = pc_json_write(pc_member(&said, "n"));
+        lines[i] = pc_format("%.*s and %.*s", PC_ARG(path), PC_ARG(n));
+    }
+    pc_say(result, pc_join(lines, count, "\n"));
+    return NULL;
+}
+
+const pc_field account_arguments[] = {{PC_TEXT(fetching, path)}, {PC_TEXT(fetching, body), PC_OPTIONAL}, PC_END};
+
+const pc_error *account(const pc_call *call, const void *arguments, pc_result *result) {
+    (void)call;
+    const fetching *asked = arguments;
+    bool connected;
+    pc_answer answer;
+    PC_TRY(pc_connected("service", &connected));
+    if (!connected) {
+        PC_TRY(pc_connect("service", pc_of("Connect the service."), "service", &answer));
+        PC_TRY(pc_or_stop(answer));
+    }
+    pc_header kind = {pc_of("x-kind"), pc_of("person")};
+    pc_request request = {.url = asked->path, .headers = &kind, .headers_count = 1};
+    if (asked->body.at != NULL) {
+        pc_json body = pc_json_object();
+        pc_set(&body, "body", pc_json_of_text(asked->body));
+        request.body = pc_json_write(&body);
+        request.content_type = "application/json";
+    }
+    pc_response response;
+    PC_TRY(pc_send_as("service", &request, &response));
+    PC_TRY(pc_status(&response));
+    pc_say(result, pc_format("%d %.*s", response.status, PC_ARG(pc_valid(response.body))));
+    return NULL;
+}

@@ -18,7 +18,18 @@ PC_TOOLS(
     {.name = "fetch", .about = "Fetches a page.", PC_ARGUMENTS(fetching, fetch_arguments), .returns = fetched_fields, .call = fetch,
      .open_world = PC_YES},
     {.name = "march", .about = "Marches as it is told.", PC_ARGUMENTS(marching, march_arguments), .call = march, .execution = PC_TASK_ONLY},
-    {.name = "listen", .about = "Listens for a moment.", .call = listen}
+    {.name = "listen", .about = "Listens for a moment.", .call = listen},
+    {.name = "gather", .about = "Calls tools of the agent at once.", PC_ARGUMENTS(gathering, gather_arguments), .call = gather},
+    {.name = "explain", .about = "Explains a word, with a tool for the model.", PC_ARGUMENTS(explaining, explain_arguments), .call = explain},
+    {.name = "interview", .about = "Asks several questions at once.", .call = interview},
+    {.name = "visit", .about = "Asks to open a page.", .call = visit},
+    {.name = "account", .about = "Uses an account.", PC_ARGUMENTS(fetching, account_arguments), .call = account},
+    {.name = "leave", .about = "Leaves something behind.", PC_ARGUMENTS(leaving, leave_arguments), .call = leave},
+    {.name = "announce", .about = "Announces an event.", PC_ARGUMENTS(announcing, announce_arguments), .call = announce},
+    {.name = "budget", .about = "Says whether anything is left.", .call = budget},
+    {.name = "files", .about = "Uses files.", PC_ARGUMENTS(leaving, files_arguments), .call = files},
+    {.name = "variable", .about = "Reads a variable.", PC_ARGUMENTS(named, variable_arguments), .call = variable},
+    {.name = "reserve", .about = "Reserves a place.", PC_ARGUMENTS(named, reserve_arguments), .call = reserve, .execution = PC_MAY_RUN_LONG}
 );
 
 static const pc_error *about(const pc_call *call, pc_text uri, const pc_text *variables, pc_found *found) {
@@ -61,3 +72,18 @@ static const pc_error *ask_for_review(const pc_call *call, const void *arguments
 }
 
 PC_PROMPTS({.name = "review", .title = "Review", .about = "Reviews code.", PC_ARGUMENTS(review, review_arguments), .get = ask_for_review});
+
+static const char *const words[] = {"alpha", "Alps", "beta", NULL};
+static const char *const languages[] = {"go", "python", "ruby", "rust", NULL};
+
+static const pc_error *focuses(const pc_typed *typed, pc_suggested *suggested) {
+    static const char *const of_rust[] = {"borrowing", "speed", NULL}, *const of_others[] = {"speed", "style", NULL};
+    pc_suggest_matching(suggested, typed, pc_is(pc_other(typed, "language"), "rust") ? of_rust : of_others);
+    return NULL;
+}
+
+PC_COMPLETIONS(
+    {.prompt = "review", .argument = "language", .words = languages},
+    {.prompt = "review", .argument = "focus", .suggest = focuses},
+    {.uri = "polyglot://word/{word}", .argument = "word", .words = words}
+);

@@ -165,8 +165,9 @@ const pc_error *pc_record_read(const pc_field *fields, void *record, pc_text jso
 pc_json pc_record_value(const pc_field *fields, const void *record);
 pc_text pc_record_write(const pc_field *fields, const void *record);
 
-/* JSON Schema of a tool's arguments, of its structured result, and of a form. */
+/* JSON Schema of a tool's arguments, of arguments that a model chooses, of a structured result, and of a form. */
 pc_text pc_input_schema(const pc_field *fields);
+pc_text pc_plain_schema(const pc_field *fields);
 pc_text pc_output_schema(const pc_field *fields);
 pc_text pc_form_schema(const pc_field *fields);
 

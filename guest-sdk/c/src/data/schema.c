@@ -80,6 +80,11 @@ static pc_json object(const pc_field *fields, use for_what) {
     return schema;
 }
 
+pc_text pc_plain_schema(const pc_field *fields) {
+    pc_json schema = object(fields, INPUT);
+    return pc_json_write(&schema);
+}
+
 pc_text pc_input_schema(const pc_field *fields) {
     pc_json schema = object(fields, INPUT);
     pc_set(&schema, "additionalProperties", pc_json_of_truth(false));

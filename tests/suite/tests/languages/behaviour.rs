@@ -26,11 +26,20 @@ fn polyglot_behaves_the_same_in_every_language() {
             fs::write(&golden, format!("{:#}\n", Value::Object(seen.clone()))).unwrap();
         }
         let expected: Map<String, Value> = serde_json::from_str(&fs::read_to_string(&golden).unwrap()).unwrap();
-        for (step, expected) in &expected {
-            assert_eq!(format!("{:#}", seen[step]), format!("{expected:#}"), "{language}: {step}");
-        }
+        let different: String =
+            expected.iter().filter_map(|(step, expected)| difference(step, &seen[step], expected)).collect();
+        assert!(different.is_empty(), "{language} differs:\n{different}");
         assert_eq!(seen.len(), expected.len(), "{language}: {:?}", seen.keys());
     }
+}
+
+/// The first line in which a step is not what it should be.
+fn difference(step: &str, seen: &Value, expected: &Value) -> Option<String> {
+    let [seen, expected] = [seen, expected].map(|value| format!("{value:#}"));
+    let (seen, expected): (Vec<_>, Vec<_>) = (seen.lines().collect(), expected.lines().collect());
+    let at = (0..seen.len().max(expected.len())).find(|&at| seen.get(at) != expected.get(at))?;
+    let around = |lines: &[&str]| lines[at.saturating_sub(2).min(lines.len())..lines.len().min(at + 3)].join("\n");
+    Some(format!("{step}:\n{}\nin place of\n{}\n\n", around(&seen), around(&expected)))
 }
 
 /// The other server.

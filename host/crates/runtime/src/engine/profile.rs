@@ -29,9 +29,9 @@ pub(super) const TABLES_PER_COMPONENT: u32 = 8;
 const WASM_STACK: usize = 512 << 10;
 /// Native stack of a call: the WebAssembly stack, and that of the host functions it calls.
 const CALL_STACK: usize = 2 << 20;
-/// Bytes of a memory slot that stay mapped after a call, so that using them again causes no page fault. Times the
-/// number of slots, it bounds what an idle host holds after a burst.
-const KEEP_RESIDENT: usize = 128 << 10;
+/// Bytes of a memory slot that stay mapped after a call, so that using them again causes no page fault: what interpreters
+/// write in a small call. Times the number of slots, it bounds what an idle host holds after a burst.
+const KEEP_RESIDENT: usize = 512 << 10;
 
 /// What a component is compiled for. Code of one profile does not load in the engine of another.
 pub type Profile = Metering;
