@@ -2,7 +2,6 @@ package portcullis
 
 import (
 	"context"
-	"reflect"
 
 	"portcullis/internal/abi"
 )
@@ -21,29 +20,24 @@ func (a Answer[T]) Accepted() bool { return a.answer == abi.Accepted }
 func (a Answer[T]) Closed() bool { return a.answer == abi.Closed }
 
 // OrStop is the form, or an error that ends the tool.
-func (a Answer[T]) OrStop() (T, error) {
-	switch a.answer {
+func (a Answer[T]) OrStop() (T, error) { return a.Filled, orStop(a.answer) }
+
+func orStop(answer abi.Answer) error {
+	switch answer {
 	case abi.Accepted:
-		return a.Filled, nil
+		return nil
 	case abi.Closed:
-		return a.Filled, abi.Fail(ErrDeclined, "the user closed the question without an answer")
+		return abi.Fail(ErrDeclined, "the user closed the question without an answer")
 	}
-	return a.Filled, abi.Fail(ErrDeclined, "the user declined")
+	return abi.Fail(ErrDeclined, "the user declined")
 }
 
 // Ask asks the user to fill in a form, and waits. T is a struct of texts, numbers, truths, and lists of words, with the tags of
 // Tool and `title` and `format` (email, uri, date, date-time). The key names the question, and may be empty.
 func Ask[T any](ctx context.Context, key, message string) (Answer[T], error) {
-	var answer Answer[T]
-	text, what, err := hostOf(ctx).AskForm(key, message, schemaOf(reflect.TypeFor[T](), forForm))
-	answer.answer = what
-	if err != nil || what != abi.Accepted {
-		return answer, noticed(ctx, err)
-	}
-	if err := read([]byte(text), reflect.ValueOf(&answer.Filled)); err != nil {
-		return answer, abi.Fail(nil, "the client's answer is not what was expected: %v", err)
-	}
-	return answer, nil
+	form := NewForm[T](key, message)
+	err := ask(ctx, form)
+	return form.Answer, err
 }
 
 // A required box: sending an empty form must not count as a yes.
@@ -53,11 +47,11 @@ type confirmation struct {
 
 // Confirm asks the user for a yes. Anything else is an error, which ends the tool.
 func Confirm(ctx context.Context, key, message string) error {
-	answer, err := Ask[confirmation](ctx, key, message)
-	if err != nil {
+	question := NewConfirm(key, message)
+	if err := ask(ctx, question); err != nil {
 		return err
 	}
-	if !answer.Accepted() || !answer.Filled.Confirmed {
+	if !question.Yes {
 		return abi.Fail(ErrDeclined, "the user did not confirm")
 	}
 	return nil
@@ -65,6 +59,34 @@ func Confirm(ctx context.Context, key, message string) error {
 
 // Sample asks the client's model, and waits.
 func Sample(ctx context.Context, request SampleRequest) (SampleAnswer, error) {
-	answer, err := hostOf(ctx).Sample(request)
-	return answer, noticed(ctx, err)
+	question := NewSample(request)
+	err := ask(ctx, question)
+	return question.Answer, err
 }
+
+// OpenURL asks the user to open a page, whose host must be granted. The answer is whether the user agreed, not what happened
+// there.
+func OpenURL(ctx context.Context, key, message, url string) (Consent, error) {
+	question := NewPage(key, message, url)
+	err := ask(ctx, question)
+	return question.Answer, err
+}
+
+// Connect asks the user to connect an account, so that SendAs can use it. Anything else is an error, which ends the tool.
+func Connect(ctx context.Context, key, message, connection string) error {
+	question := &Page{page: abi.Question{Key: key, Page: &abi.Page{Message: message, Connection: connection}}}
+	if err := ask(ctx, question); err != nil {
+		return err
+	}
+	return orStop(question.Answer)
+}
+
+// Roots are the folders and repositories that the user works in.
+func Roots(ctx context.Context, key string) ([]Root, error) {
+	question := NewRoots(key)
+	err := ask(ctx, question)
+	return question.Roots, err
+}
+
+// Supported is what the client can answer.
+func Supported(ctx context.Context) Abilities { return hostOf(ctx).Supported() }

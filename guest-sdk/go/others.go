@@ -12,11 +12,17 @@ import (
 // CallTool calls a tool of the agent's side, waits, and reads its structured content, or else its text, as R. A string as R is
 // the text.
 func CallTool[R any](ctx context.Context, name string, arguments any, options ...CallOptions) (R, error) {
-	var read R
 	result, err := CallToolRaw(ctx, name, arguments, options...)
 	if err != nil {
-		return read, err
+		var nothing R
+		return nothing, err
 	}
+	return ReadResult[R](result)
+}
+
+// ReadResult reads a result as CallTool does.
+func ReadResult[R any](result AgentResult) (R, error) {
+	var read R
 	text := result.Structured
 	if text == "" {
 		text = AllText(result.Content)
@@ -33,16 +39,55 @@ func CallTool[R any](ctx context.Context, name string, arguments any, options ..
 
 // CallToolRaw is as CallTool, without reading the result.
 func CallToolRaw(ctx context.Context, name string, arguments any, options ...CallOptions) (AgentResult, error) {
-	text, err := encode(arguments)
+	call := AgentCall{Name: name, Arguments: arguments}
+	for _, call.Options = range options {
+	}
+	made, err := call.made()
 	if err != nil {
-		return AgentResult{}, abi.Fail(nil, "invalid arguments: %v", err)
+		return AgentResult{}, err
 	}
-	var how CallOptions
-	for _, how = range options {
-	}
-	result, err := hostOf(ctx).CallTool(name, string(text), how)
+	result, err := hostOf(ctx).CallTool(made)
 	return result, noticed(ctx, err)
 }
+
+// AgentCall is one of several calls of the agent's tools. Its arguments are written as JSON.
+type AgentCall struct {
+	Name      string
+	Arguments any
+	Options   CallOptions
+}
+
+func (c AgentCall) made() (abi.AgentCall, error) {
+	text, err := encode(c.Arguments)
+	if err != nil {
+		return abi.AgentCall{}, abi.Fail(nil, "invalid arguments: %v", err)
+	}
+	return abi.AgentCall{Name: c.Name, Arguments: string(text), Options: c.Options}, nil
+}
+
+// CallTools makes several calls at once, as many at a time as the operator allows, and waits for all. A failure does not stop the
+// others; the rest of the fuel is split evenly among them.
+func CallTools(ctx context.Context, calls ...AgentCall) []AgentOutcome {
+	outcomes := make([]AgentOutcome, len(calls))
+	var made []abi.AgentCall
+	var places []int
+	for i, call := range calls {
+		one, err := call.made()
+		if err != nil {
+			outcomes[i].Err = err
+			continue
+		}
+		made, places = append(made, one), append(places, i)
+	}
+	for i, outcome := range hostOf(ctx).CallTools(made) {
+		outcome.Err = noticed(ctx, outcome.Err)
+		outcomes[places[i]] = outcome
+	}
+	return outcomes
+}
+
+// AgentTools are the tools that CallTool can reach now.
+func AgentTools(ctx context.Context) []AgentTool { return hostOf(ctx).ListTools() }
 
 // AllText is the texts of some content, a line each.
 func AllText(content []Content) string { return abi.AllText(content) }
@@ -126,13 +171,21 @@ func Send(ctx context.Context, request Request) (*Response, error) {
 
 // SendJSON is as Send, with a value as the body.
 func SendJSON(ctx context.Context, request Request, body any) (*Response, error) {
+	request, err := withJSON(request, body)
+	if err != nil {
+		return nil, err
+	}
+	return Send(ctx, request)
+}
+
+func withJSON(request Request, body any) (Request, error) {
 	text, err := encode(body)
 	if err != nil {
-		return nil, abi.Fail(nil, "the request cannot be sent: the body cannot be written as JSON: %v", err)
+		return request, abi.Fail(nil, "the request cannot be sent: the body cannot be written as JSON: %v", err)
 	}
 	request.Body = text
 	request.Headers = append([]Header{{Name: "content-type", Value: "application/json"}}, request.Headers...)
-	return Send(ctx, request)
+	return request, nil
 }
 
 // HeaderOf is the first header of this name, in any case.

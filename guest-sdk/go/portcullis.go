@@ -35,7 +35,21 @@ type (
 	Execution     = abi.Execution
 	SampleRequest = abi.Sample
 	SampleAnswer  = abi.Sampled
+	SampleTurn    = abi.SampleTurn
+	SamplePart    = abi.SamplePart
+	SampleTool    = abi.SampleTool
+	ToolUse       = abi.ToolUse
+	Abilities     = abi.Abilities
+	Consent       = abi.Answer
+	Root          = abi.Root
 	CallOptions   = abi.CallOptions
+	AgentTool     = abi.AgentTool
+	AgentOutcome  = abi.AgentOutcome
+	Publication   = abi.Publication
+	Published     = abi.PublishedPrompt
+	Effect        = abi.Effect
+	NamedCall     = abi.NamedCall
+	Verdict       = abi.Verdict
 	AgentResult   = abi.AgentResult
 	Entry         = abi.Entry
 	Header        = abi.Header
@@ -44,7 +58,7 @@ type (
 	Received      = abi.Received
 )
 
-// Roles, executions, and what may come of waiting for a message.
+// Roles, executions, what may come of waiting for a message, answers of a user, and whether a model uses tools.
 const (
 	User       = abi.User
 	Assistant  = abi.Assistant
@@ -54,6 +68,14 @@ const (
 	GotMessage = abi.GotMessage
 	Ended      = abi.Ended
 	TimedOut   = abi.TimedOut
+
+	Accepted = abi.Accepted
+	Declined = abi.Declined
+	Closed   = abi.Closed
+
+	ToolsAuto     = abi.ToolsAuto
+	ToolsRequired = abi.ToolsRequired
+	ToolsNone     = abi.ToolsNone
 )
 
 // What errors.Is finds in errors of the host.
@@ -64,6 +86,9 @@ var (
 	ErrToolFailed  = abi.ErrToolFailed
 	ErrUnknownTool = abi.ErrUnknownTool
 	ErrStatus      = abi.ErrStatus
+	// ErrNotConnected calls for Connect.
+	ErrNotConnected = abi.ErrNotConnected
+	ErrNotPublished = abi.ErrNotPublished
 	// ErrNotFound is what the function of a resource returns if there is none.
 	ErrNotFound = abi.NotFound
 )

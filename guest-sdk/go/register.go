@@ -42,6 +42,9 @@ type plugin struct {
 	tools     []tool
 	resources []resource
 	prompts   []prompt
+
+	completions []completion
+	reconcile   func(ctx context.Context, doubt Doubt) Verdict
 }
 
 var registered plugin
@@ -286,6 +289,16 @@ func (Calls) Get(ctx context.Context, info CallInfo, name string, arguments map[
 	return registered.getPrompt(ctx, info, name, arguments)
 }
 
+// Complete suggests values of an argument of a prompt, or of a variable of a template.
+func (Calls) Complete(ctx context.Context, info CallInfo, prompt, template, argument string, typed Typed) ([]string, error) {
+	return registered.complete(ctx, info, abi.Reference{Prompt: prompt, Template: template}, argument, typed)
+}
+
+// Reconcile finds out what has become of an effect.
+func (Calls) Reconcile(ctx context.Context, info CallInfo, doubt Doubt) Verdict {
+	return registered.findOut(ctx, info, doubt)
+}
+
 // Offers says which interfaces a component of this plugin exports, and refuses tags and types that have no schema. `portcullis
 // build` asks it natively.
 func Offers() string {
@@ -298,6 +311,15 @@ func Offers() string {
 	}
 	if len(registered.prompts) > 0 {
 		offers = append(offers, "prompts")
+	}
+	for _, completion := range registered.completions {
+		completion.check(&registered)
+	}
+	if len(registered.completions) > 0 {
+		offers = append(offers, "completions")
+	}
+	if registered.reconcile != nil {
+		offers = append(offers, "reconcile")
 	}
 	return strings.Join(offers, " ")
 }

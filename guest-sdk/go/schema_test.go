@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"portcullis/internal/abi"
 )
 
 type inner struct {
@@ -91,4 +93,22 @@ func FuzzURIsNeverPanic(f *testing.F) {
 		}
 		match(pattern, uri)
 	})
+}
+
+func TestACompletionOfNothingIsAMistake(t *testing.T) {
+	plugin := plugin{resources: []resource{{definition: abi.Resource{URI: "a://{b}"}}}}
+	completion{of: abi.Reference{Template: "a://{b}"}, argument: "b"}.check(&plugin)
+	for _, wrong := range []completion{
+		{of: abi.Reference{Template: "a://{b}"}, argument: "c"},
+		{of: abi.Reference{Prompt: "greet"}, argument: "b"},
+	} {
+		func() {
+			defer func() {
+				if why, _ := recover().(string); !strings.Contains(why, "there is no argument") {
+					t.Errorf("%+v: %q", wrong, why)
+				}
+			}()
+			wrong.check(&plugin)
+		}()
+	}
 }

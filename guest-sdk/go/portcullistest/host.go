@@ -23,10 +23,10 @@ type Report struct {
 	Message     string
 }
 
-// Asked is a question: a form with its schema, or a request to the model.
+// Asked is a question: a form with its schema, a page or an account to connect, or a request to the model; otherwise for the roots.
 type Asked struct {
-	Key, Message, Schema string
-	Sample               *portcullis.SampleRequest
+	Key, Message, Schema, URL, Connection string
+	Sample                                *portcullis.SampleRequest
 }
 
 // Called is a call of an agent's tool.
@@ -43,6 +43,10 @@ type Host struct {
 	AgentTools map[string]func(arguments json.RawMessage) (any, error)
 	// Web answers requests; without it they are not granted.
 	Web func(request portcullis.Request) (portcullis.Response, error)
+	// Roots are those of the client's workspace; nil if it cannot say.
+	Roots []portcullis.Root
+	// Connections answer requests with the accounts that are connected. The URL is path and query.
+	Connections map[string]func(request portcullis.Request) (portcullis.Response, error)
 	// Messages are those that were sent to the call.
 	Messages []string
 	// Checkpoint is what was saved last; set it to go on from there.
@@ -59,10 +63,15 @@ type Host struct {
 	Asked   []Asked
 	Called  []Called
 	Sent    []portcullis.Request
+	// Published, Prompts and Events are what tools have left behind; Events are `name payload`.
+	Published map[string]portcullis.Publication
+	Prompts   map[string]portcullis.Published
+	Events    []string
 
 	answers  []formAnswer
 	samples  []portcullis.SampleAnswer
 	restored bool
+	once     map[string]bool
 	versions map[string]uint64
 	version  uint64
 }
@@ -74,7 +83,14 @@ type formAnswer struct {
 
 // New makes a host on which everything is kept in memory, and nobody answers yet.
 func New() *Host {
-	return &Host{Info: portcullis.CallInfo{ID: "test", Principal: "local", DeadlineMS: 30_000}, Stored: map[string][]byte{}, versions: map[string]uint64{}}
+	return &Host{
+		Info:      portcullis.CallInfo{ID: "test", Principal: "local", DeadlineMS: 30_000},
+		Stored:    map[string][]byte{},
+		Published: map[string]portcullis.Publication{},
+		Prompts:   map[string]portcullis.Published{},
+		versions:  map[string]uint64{},
+		once:      map[string]bool{},
+	}
 }
 
 // Accept is the user's next answer: the form filled in.
@@ -94,7 +110,16 @@ func (h *Host) Close() { h.answers = append(h.answers, formAnswer{answer: abi.Cl
 
 // Say is the model's next answer.
 func (h *Host) Say(text string) {
-	h.samples = append(h.samples, portcullis.SampleAnswer{Text: text, Model: "test", StopReason: "endTurn"})
+	h.samples = append(h.samples, abi.NewSampled(portcullis.Says(portcullis.Assistant, portcullis.Text(text)), "test", "endTurn"))
+}
+
+// Use is the model's next answer: it asks for tools.
+func (h *Host) Use(uses ...portcullis.ToolUse) {
+	turn := portcullis.SampleTurn{Role: portcullis.Assistant}
+	for _, use := range uses {
+		turn.Parts = append(turn.Parts, portcullis.SamplePart{Use: &use})
+	}
+	h.samples = append(h.samples, abi.NewSampled(turn, "test", "toolUse"))
 }
 
 func (h *Host) context() context.Context { return portcullis.WithHost(context.Background(), h) }
@@ -120,6 +145,21 @@ func (h *Host) Read(uri string) ([]portcullis.Content, error) {
 // Get gets a prompt.
 func (h *Host) Get(prompt string, arguments map[string]string) ([]portcullis.Message, error) {
 	return portcullis.Calls{}.Get(h.context(), h.Info, prompt, arguments)
+}
+
+// Complete suggests values of an argument of a prompt; `others` are filled in already.
+func (h *Host) Complete(prompt, argument, value string, others map[string]string) ([]string, error) {
+	return portcullis.Calls{}.Complete(h.context(), h.Info, prompt, "", argument, portcullis.Typed{Value: value, Others: others})
+}
+
+// CompleteTemplate suggests values of a variable of a template.
+func (h *Host) CompleteTemplate(pattern, variable, value string) ([]string, error) {
+	return portcullis.Calls{}.Complete(h.context(), h.Info, "", pattern, variable, portcullis.Typed{Value: value})
+}
+
+// Reconcile asks what has become of an effect of a call.
+func (h *Host) Reconcile(doubt portcullis.Doubt) portcullis.Verdict {
+	return portcullis.Calls{}.Reconcile(h.context(), h.Info, doubt)
 }
 
 // ChunkTexts are the texts of all chunks, each chunk's joined.
@@ -194,46 +234,6 @@ func (h *Host) Save(state []byte) error {
 	return nil
 }
 
-// AskForm is for tools.
-func (h *Host) AskForm(key, message, schema string) (string, abi.Answer, error) {
-	h.Asked = append(h.Asked, Asked{Key: key, Message: message, Schema: schema})
-	if len(h.answers) == 0 {
-		return "", abi.Closed, &abi.Error{Kind: abi.Unsupported, Text: "elicitation.form"}
-	}
-	next := h.answers[0]
-	h.answers = h.answers[1:]
-	return next.filled, next.answer, nil
-}
-
-// Sample is for tools.
-func (h *Host) Sample(request abi.Sample) (abi.Sampled, error) {
-	h.Asked = append(h.Asked, Asked{Key: request.Key, Message: request.Message, Sample: &request})
-	if len(h.samples) == 0 {
-		return abi.Sampled{}, &abi.Error{Kind: abi.Unsupported, Text: "sampling"}
-	}
-	next := h.samples[0]
-	h.samples = h.samples[1:]
-	return next, nil
-}
-
-// CallTool is for tools.
-func (h *Host) CallTool(name, arguments string, options abi.CallOptions) (abi.AgentResult, error) {
-	h.Called = append(h.Called, Called{name, arguments, options})
-	tool, granted := h.AgentTools[name]
-	if !granted {
-		return abi.AgentResult{}, abi.Refuse("agent-tools", name, "")
-	}
-	returned, err := tool(json.RawMessage(arguments))
-	if err != nil {
-		return abi.AgentResult{}, abi.Fail(abi.ErrToolFailed, "the agent tool failed: %v", err)
-	}
-	if text, is := returned.(string); is {
-		return abi.AgentResult{Content: []abi.Content{{Text: text}}}, nil
-	}
-	structured, err := json.Marshal(returned)
-	return abi.AgentResult{Structured: string(structured)}, err
-}
-
 // StateGet is for tools.
 func (h *Host) StateGet(key string) (*abi.Entry, error) {
 	if err := checkKey(key); err != nil {
@@ -305,8 +305,12 @@ func (h *Host) Send(request abi.Request) (abi.Response, error) {
 		return abi.Response{}, abi.Refuse("http", fmt.Sprintf("%s %s", request.Method, request.URL), "")
 	}
 	response, err := h.Web(request)
-	if request.MaxBody > 0 && len(response.Body) > request.MaxBody {
-		response.Body, response.Truncated = response.Body[:request.MaxBody], true
+	return cut(response, request.MaxBody), err
+}
+
+func cut(response abi.Response, most int) abi.Response {
+	if most > 0 && len(response.Body) > most {
+		response.Body, response.Truncated = response.Body[:most], true
 	}
-	return response, err
+	return response
 }

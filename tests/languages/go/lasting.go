@@ -55,3 +55,8 @@ func listen(ctx context.Context, _ portcullis.Nothing) (string, error) {
 	}
 	return first + ", " + second, nil
 }
+
+func budget(ctx context.Context, _ portcullis.Nothing) (string, error) {
+	fuel, has := portcullis.FuelLeft(ctx)
+	return fmt.Sprintf("%t, %t", has && fuel > 0, portcullis.TimeLeft(ctx) > 0), nil
+}

@@ -31,13 +31,73 @@ func delegate(ctx context.Context, asked delegating) (string, error) {
 		}
 	}
 	said, err := portcullis.CallTool[map[string]json.RawMessage](ctx, asked.Tool, arguments)
-	orNull := func(value json.RawMessage) string {
-		if value == nil {
-			return "null"
-		}
-		return string(value)
-	}
 	return fmt.Sprintf("%s said %s and %s", asked.Tool, orNull(said["path"]), orNull(said["n"])), err
+}
+
+func orNull(value json.RawMessage) string {
+	if value == nil {
+		return "null"
+	}
+	return string(value)
+}
+
+type gathering struct {
+	Tools []string `json:"tools"`
+}
+
+type numbered struct {
+	Path string `json:"path"`
+	N    int    `json:"n"`
+}
+
+func gather(ctx context.Context, asked gathering) (string, error) {
+	var calls []portcullis.AgentCall
+	for i, tool := range asked.Tools {
+		calls = append(calls, portcullis.AgentCall{Name: tool, Arguments: numbered{tool, i + 1}})
+	}
+	var lines []string
+	for _, outcome := range portcullis.CallTools(ctx, calls...) {
+		said, err := map[string]json.RawMessage{}, outcome.Err
+		if err == nil {
+			said, err = portcullis.ReadResult[map[string]json.RawMessage](outcome.Result)
+		}
+		if err != nil {
+			lines = append(lines, err.Error())
+		} else {
+			lines = append(lines, orNull(said["path"])+" and "+orNull(said["n"]))
+		}
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+func account(ctx context.Context, asked fetching) (string, error) {
+	connected, err := portcullis.Connected(ctx, "service")
+	if err != nil {
+		return "", err
+	}
+	if !connected {
+		if err := portcullis.Connect(ctx, "service", "Connect the service.", "service"); err != nil {
+			return "", err
+		}
+	}
+	request := portcullis.Request{URL: asked.Path, Headers: []portcullis.Header{{Name: "x-kind", Value: "person"}}}
+	var response *portcullis.Response
+	if asked.Body == nil {
+		response, err = portcullis.SendAs(ctx, "service", request)
+	} else {
+		response, err = portcullis.SendAsJSON(ctx, "service", request, map[string]string{"body": *asked.Body})
+	}
+	if err == nil {
+		err = portcullis.CheckStatus(response)
+	}
+	if err != nil {
+		return "", err
+	}
+	return responded(response), nil
+}
+
+func responded(response *portcullis.Response) string {
+	return fmt.Sprintf("%d %s", response.Status, strings.ToValidUTF8(string(response.Body), "\uFFFD"))
 }
 
 type keeping struct {

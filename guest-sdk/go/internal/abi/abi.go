@@ -113,38 +113,12 @@ type Guest interface {
 	Read(call Call, uri string) ([]Content, error)
 	Prompts() []Prompt
 	Get(call Call, name string, arguments map[string]string) ([]Message, error)
+	Complete(call Call, of Reference, argument, value string, others map[string]string) ([]string, error)
+	Reconcile(call Call, tool, arguments string, effect Effect) Verdict
 }
 
 // TheGuest is the plugin of this component.
 var TheGuest Guest
-
-// Answer is what a user did with a form.
-type Answer uint8
-
-// The answers of a user.
-const (
-	Accepted Answer = iota
-	Declined
-	Closed
-)
-
-// Sample is a request to the client's model. It has at least one message.
-type Sample struct {
-	Key, SystemPrompt, Purpose string
-	Message                    string
-	// MaxTokens is at most as many as the operator granted; 0 means 1000.
-	MaxTokens    uint32
-	Temperature  *float64
-	StopAt       []string
-	PreferModels []string
-}
-
-// Sampled is what a model said.
-type Sampled struct {
-	Text, Model string
-	// StopReason is empty if it is not known.
-	StopReason string
-}
 
 // CallOptions are options of a call of an agent's tool.
 type CallOptions struct {
@@ -153,6 +127,23 @@ type CallOptions struct {
 	Purpose   string
 	// Chunks forwards the tool's chunks as chunks of this call.
 	Chunks bool
+}
+
+// AgentCall is a call of an agent's tool, with an object of arguments as JSON.
+type AgentCall struct {
+	Name, Arguments string
+	Options         CallOptions
+}
+
+// AgentOutcome is what came of one of several calls.
+type AgentOutcome struct {
+	Result AgentResult
+	Err    error
+}
+
+// AgentTool is a tool of the agent's side that can be called now. Without a structured result, its output schema is empty.
+type AgentTool struct {
+	Name, Title, Description, InputSchema, OutputSchema string
 }
 
 // AgentResult is the answer of an agent's tool. It is untrusted.
@@ -222,9 +213,14 @@ type Host interface {
 	Receive(timeoutMS *uint64) (string, Received)
 	Restored() ([]byte, bool)
 	Save(state []byte) error
-	AskForm(key, message, schema string) (string, Answer, error)
-	Sample(request Sample) (Sampled, error)
-	CallTool(name, arguments string, options CallOptions) (AgentResult, error)
+	Supported() Abilities
+	Ask(question Question) (Answered, error)
+	// AskMany fails as a whole.
+	AskMany(questions []Question) ([]Answered, error)
+	CallTool(call AgentCall) (AgentResult, error)
+	// CallTools has an outcome for each call.
+	CallTools(calls []AgentCall) []AgentOutcome
+	ListTools() []AgentTool
 	StateGet(key string) (*Entry, error)
 	StateSet(key string, value []byte) (uint64, error)
 	// StateSwap wants that there is no value if there is no version.
@@ -232,6 +228,14 @@ type Host interface {
 	StateRemove(key string) (bool, error)
 	StateKeys(prefix, after string) ([]string, error)
 	Send(request Request) (Response, error)
+	Connected(connection string) (bool, error)
+	SendAs(connection string, request Request) (Response, error)
+	Publish(publication Publication) (string, error)
+	Append(publication Publication) (string, error)
+	Unpublish(path string) error
+	PublishPrompt(prompt PublishedPrompt) error
+	UnpublishPrompt(name string) error
+	SendEvent(name, payload, once string) (bool, error)
 }
 
 // TheHost is the host of this component; nil in tests.

@@ -44,6 +44,9 @@ var (
 	ErrToolFailed  = errors.New("the agent's tool reported a failure")
 	ErrUnknownTool = errors.New("the agent's side has no such tool")
 	ErrStatus      = errors.New("the status is none of success")
+	// ErrNotConnected calls for Connect.
+	ErrNotConnected = errors.New("the account is not connected")
+	ErrNotPublished = errors.New("nothing is published under this name")
 )
 
 // Fail makes an error that ends the call as failed.

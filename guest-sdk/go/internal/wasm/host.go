@@ -4,16 +4,13 @@ package wasm
 
 import (
 	"portcullis/internal/abi"
-	"portcullis/internal/bindings/portcullis_plugin_agent_tools"
 	"portcullis/internal/bindings/portcullis_plugin_checkpoint"
-	"portcullis/internal/bindings/portcullis_plugin_client"
 	"portcullis/internal/bindings/portcullis_plugin_log"
 	"portcullis/internal/bindings/portcullis_plugin_meter"
 	"portcullis/internal/bindings/portcullis_plugin_output"
 	"portcullis/internal/bindings/portcullis_plugin_progress"
 	"portcullis/internal/bindings/portcullis_plugin_state"
 	"portcullis/internal/bindings/portcullis_plugin_steering"
-	wit "portcullis/internal/bindings/portcullis_plugin_types"
 
 	witTypes "portcullis/internal/wit/types"
 )
@@ -66,71 +63,6 @@ func (host) Save(state []byte) error {
 		return checkpointError(saved.Err())
 	}
 	return nil
-}
-
-func (host) AskForm(key, message, schema string) (string, abi.Answer, error) {
-	answered := portcullis_plugin_client.ElicitForm(Maybe(key), portcullis_plugin_client.Form{Message: message, Schema: schema})
-	if answered.IsErr() {
-		return "", abi.Closed, clientError(answered.Err())
-	}
-	answer := answered.Ok()
-	if answer.Tag() == portcullis_plugin_client.FormAnswerAccepted {
-		return answer.Accepted(), abi.Accepted, nil
-	}
-	return "", abi.Answer(answer.Tag()), nil
-}
-
-const defaultTokens = 1000
-
-func (host) Sample(request abi.Sample) (abi.Sampled, error) {
-	if request.MaxTokens == 0 {
-		request.MaxTokens = defaultTokens
-	}
-	words := []portcullis_plugin_client.SampleContent{portcullis_plugin_client.MakeSampleContentText(request.Message)}
-	answered := portcullis_plugin_client.Sample(Maybe(request.Key), portcullis_plugin_client.SampleRequest{
-		Messages:      []portcullis_plugin_client.SampleMessage{{Role: wit.RoleUser, Content: words}},
-		SystemPrompt:  Maybe(request.SystemPrompt),
-		MaxTokens:     request.MaxTokens,
-		Temperature:   Optional(request.Temperature),
-		StopSequences: request.StopAt,
-		Model: portcullis_plugin_client.ModelPreferences{
-			Hints:        request.PreferModels,
-			Cost:         witTypes.None[float64](),
-			Speed:        witTypes.None[float64](),
-			Intelligence: witTypes.None[float64](),
-		},
-		ToolChoice: witTypes.None[uint8](),
-		Purpose:    Maybe(request.Purpose),
-	})
-	if answered.IsErr() {
-		return abi.Sampled{}, clientError(answered.Err())
-	}
-	answer := answered.Ok()
-	var texts []abi.Content
-	for _, piece := range answer.Content {
-		if piece.Tag() == portcullis_plugin_client.SampleContentText {
-			texts = append(texts, abi.Content{Text: piece.Text()})
-		}
-	}
-	return abi.Sampled{Text: abi.AllText(texts), Model: answer.Model, StopReason: answer.StopReason.SomeOr("")}, nil
-}
-
-func (host) CallTool(name, arguments string, options abi.CallOptions) (abi.AgentResult, error) {
-	called := portcullis_plugin_agent_tools.Call(name, arguments, portcullis_plugin_agent_tools.CallOptions{
-		TimeoutMs: unless(options.TimeoutMS, 0),
-		Purpose:   Maybe(options.Purpose),
-		Chunks:    options.Chunks,
-	})
-	if called.IsErr() {
-		return abi.AgentResult{}, agentError(called.Err())
-	}
-	result := called.Ok()
-	return abi.AgentResult{
-		Content:    contentsFrom(result.Content),
-		Structured: result.Structured.SomeOr(""),
-		Private:    result.Private,
-		Edited:     result.Edited.SomeOr(""),
-	}, nil
 }
 
 func (host) StateGet(key string) (*abi.Entry, error) {

@@ -22,7 +22,7 @@ const (
 	maxBody = 4 << 20
 )
 
-func (host) Send(request abi.Request) (abi.Response, error) {
+func withDefaults(request abi.Request) abi.Request {
 	if request.Method == "" {
 		request.Method = "GET"
 		if len(request.Body) > 0 {
@@ -32,6 +32,11 @@ func (host) Send(request abi.Request) (abi.Response, error) {
 	if request.MaxBody == 0 {
 		request.MaxBody = maxBody
 	}
+	return request
+}
+
+func (host) Send(request abi.Request) (abi.Response, error) {
+	request = withDefaults(request)
 	// The method, and the URL as grants write it.
 	target := request.Method + " " + request.URL
 	if end := strings.IndexAny(target, "?#"); end >= 0 {
