@@ -14,7 +14,11 @@ pub(super) fn fill_form(schema: &Value, line: &mut dyn FnMut(&str) -> Option<Str
     for (name, property) in schema["properties"].as_object().unwrap_or(&empty) {
         let title = property["title"].as_str().or(property["description"].as_str()).unwrap_or(name);
         let choices = choices(property);
-        let hint = if choices.is_empty() { String::new() } else { format!(" [{}]", choices.join(", ")) };
+        let hint = match choices.is_empty() {
+            true if property["type"] == "boolean" => " [yes, no]".to_owned(),
+            true => String::new(),
+            false => format!(" [{}]", choices.join(", ")),
+        };
         let default = property.get("default");
         let ending = match default {
             Some(default) => format!(" ({default})"),

@@ -2,8 +2,8 @@
 //!
 //! In a page, a fenced block is one of two:
 //! - a file, if the line above it ends in ``**`name`**:``; or in ``**`name`**, at the end:``, which adds to the file;
-//! - `console`: lines that begin with `$ ` are commands, the lines below each are its output. What follows `console` is
-//!   typed by the user, at a terminal: the first time that output and typed text make up a line of the page.
+//! - `console`: lines that begin with `$ ` are commands, the lines below each are its output. What follows `console` the user
+//!   types, at a terminal, whenever a command waits at a place where the page shows it.
 //!
 //! A line `...` stands for any lines, `...` within a line for any text. A command fails if, and only if, the page shows
 //! a line that begins with `error`.
@@ -39,14 +39,19 @@ pub fn follow(page: &str, folder: &Path, variables: &[(&str, String)]) -> Result
                 written.map_err(|error| format!("line {line}: {name} cannot be written: {error}"))?;
             }
             Step::Console { typed, commands } => {
+                let mut asked = typed.is_none();
                 for shown in commands {
                     let at = |wrong: String| format!("line {}: $ {}\n{wrong}", shown.line, shown.command);
                     let ran = shell.run(shown, typed.as_deref());
+                    asked |= ran.has_asked;
                     compare::compare(&shown.output, &ran.output).map_err(at)?;
                     if shown.fails() == ran.is_good {
                         let (does, shows) = if ran.is_good { ("succeeds", "a") } else { ("fails", "no") };
                         return Err(at(format!("it {does}, but the page shows {shows} line that begins with `error`")));
                     }
+                }
+                if !asked {
+                    return Err(format!("line {}: no command of the block asks for its input", commands[0].line));
                 }
             }
         }
@@ -105,6 +110,6 @@ mod tests {
         wrong("```console\n$ ls\n", "line 1: the block has no end");
         wrong("**`../a`**:\n```\nx\n```\n```console\n$ ls\n```\n", "line 2: `../a` leads out of the folder");
         wrong("**`a`**, at the end:\n```\nx\n```\n```console\n$ ls\n...\n```\n", "line 2: a cannot be written");
-        wrong("```console Ada\n$ echo done\ndone\n```\n", "nothing asks for the input `Ada`");
+        wrong("```console Ada\n$ echo done\ndone\n```\n", "line 2: no command of the block asks");
     }
 }

@@ -26,6 +26,7 @@ pub(super) struct CommandRan {
     /// Both streams, in the order in which they were written.
     pub(super) output: String,
     pub(super) is_good: bool,
+    pub(super) has_asked: bool,
 }
 
 impl<'a> Shell<'a> {
@@ -62,22 +63,22 @@ impl<'a> Shell<'a> {
 
 fn at_a_terminal(mut command: Command, shown: &Shown, typed: &str) -> CommandRan {
     let terminal = openpty(None, None).expect("a terminal");
-    let (screen, mut keyboard) = (File::from(terminal.master), None);
-    keyboard.replace(screen.try_clone().expect("a second end"));
-    let side = |file: &std::os::fd::OwnedFd| Stdio::from(file.try_clone().expect("a further end"));
-    command.stdin(side(&terminal.slave)).stdout(side(&terminal.slave)).stderr(side(&terminal.slave));
+    let screen = File::from(terminal.master);
+    let mut keyboard = screen.try_clone().expect("a second end");
+    let side = || Stdio::from(terminal.slave.try_clone().expect("a further end"));
+    command.stdin(side()).stdout(side()).stderr(side());
     drop(terminal.slave);
-    let mut ran = to_the_end(command, Printed::read(screen), |printed| {
-        let line = printed.rsplit('\n').next().unwrap_or_default();
-        let asks = !line.is_empty() && shown.output.contains(&format!("{line}{typed}"));
-        if let Some(mut keyboard) = keyboard.take_if(|_| asks) {
+    // The lines before the one that was answered last.
+    let mut answered = None;
+    let ran = to_the_end(command, Printed::read(screen), |printed| {
+        let (before, line) = printed.rsplit_once('\n').unwrap_or(("", printed));
+        let waits = !line.is_empty() && shown.output.contains(&format!("{line}{typed}"));
+        if waits && answered.as_deref() != Some(before) {
+            answered = Some(before.to_owned());
             writeln!(keyboard, "{typed}").expect("typing");
         }
     });
-    if keyboard.is_some() {
-        ran.output += &format!("\n(nothing asks for the input `{typed}`)");
-    }
-    ran
+    CommandRan { has_asked: answered.is_some(), ..ran }
 }
 
 /// Runs a command until it ends; `watch` sees what has been printed so far.
@@ -94,7 +95,7 @@ fn to_the_end(mut command: Command, printed: Printed, mut watch: impl FnMut(&str
     }
     let output = printed.all();
     let Some(status) = ended else { panic!("timed out: a command does not end; it printed:\n{output}") };
-    CommandRan { output, is_good: status.success() }
+    CommandRan { output, is_good: status.success(), has_asked: false }
 }
 
 /// What a command prints, gathered while it runs.

@@ -26,7 +26,7 @@ fn tutorial(language: &str, arrange: impl FnOnce(&Home) -> Vec<(&'static str, St
     let page = fs::read_to_string(paths::root().join("guest-sdk").join(language).join("TUTORIAL.md")).unwrap();
     let folder =
         follow(&page, &empty, &variables).unwrap_or_else(|wrong| panic!("guest-sdk/{language}/TUTORIAL.md, {wrong}"));
-    assert_eq!(served(&folder, &variables), ["shopping__add", "shopping__buy", "shopping__show"], "{language}");
+    assert_eq!(served(&folder, &variables), ["shopping__add", "shopping__buy"], "{language}");
 }
 
 /// The names of the tools that a client sees which starts the server of `.mcp.json`.
