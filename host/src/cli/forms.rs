@@ -72,6 +72,23 @@ mod tests {
     use serde_json::json;
 
     #[test]
+    fn a_prompt_says_what_may_be_typed() {
+        let schema = json!({
+            "properties": {"sure": {"type": "boolean", "title": "Sure"}, "size": {"enum": ["s", "m"], "default": "s"}},
+            "required": ["sure"],
+        });
+        let mut prompts = Vec::new();
+        let mut line = |prompt: &str| {
+            prompts.push(prompt.to_owned());
+            Some(if prompts.len() == 1 { "yes" } else { "" }.to_owned())
+        };
+        let filled = fill_form(&schema, &mut line).map(Value::from);
+        assert_eq!(filled, Some(json!({"sure": true, "size": "s"})));
+        prompts.sort();
+        assert_eq!(prompts, ["  Sure [yes, no] (required): ", "  size [s, m] (\"s\"): "]);
+    }
+
+    #[test]
     fn input_is_converted_to_the_property_type() {
         assert_eq!(parse_value(&json!({"type": "boolean"}), "Yes"), json!(true));
         assert_eq!(parse_value(&json!({"type": "integer"}), "3"), json!(3));

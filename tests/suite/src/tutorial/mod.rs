@@ -15,13 +15,19 @@ mod shell;
 use page::{Step, steps};
 use shell::Shell;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Follows the page in an empty folder, with these variables in the environment. Returns the folder in which it ends.
+/// Follows the page in an empty folder, with these variables in the environment. After each command, `arrange` may add what a
+/// reader would download to the folder that it ended in. Returns the last folder.
 ///
 /// # Errors
 /// The first thing that is not as the page says, with its line.
-pub fn follow(page: &str, folder: &Path, variables: &[(&str, String)]) -> Result<std::path::PathBuf, String> {
+pub fn follow(
+    page: &str,
+    folder: &Path,
+    variables: &[(&str, String)],
+    arrange: impl Fn(&Path),
+) -> Result<PathBuf, String> {
     let steps = steps(page)?;
     if !steps.iter().any(|step| matches!(step, Step::Console { .. })) {
         return Err("the page has no console block, so nothing in it is tested".to_owned());
@@ -43,6 +49,7 @@ pub fn follow(page: &str, folder: &Path, variables: &[(&str, String)]) -> Result
                 for shown in commands {
                     let at = |wrong: String| format!("line {}: $ {}\n{wrong}", shown.line, shown.command);
                     let ran = shell.run(shown, typed.as_deref());
+                    arrange(shell.folder());
                     asked |= ran.has_asked;
                     compare::compare(&shown.output, &ran.output).map_err(at)?;
                     if shown.fails() == ran.is_good {
@@ -59,13 +66,25 @@ pub fn follow(page: &str, folder: &Path, variables: &[(&str, String)]) -> Result
     Ok(shell.folder().to_owned())
 }
 
+/// The number of lines of a page without the files that it shows.
+///
+/// # Errors
+/// As [`follow`], if the page cannot be read.
+pub fn lines_without_files(page: &str) -> Result<usize, String> {
+    let of_files = |step: &Step| match step {
+        Step::File { text, .. } => text.lines().count(),
+        Step::Console { .. } => 0,
+    };
+    Ok(page.lines().count() - steps(page)?.iter().map(of_files).sum::<usize>())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn followed(page: &str) -> Result<(), String> {
         let folder = tempfile::tempdir().unwrap();
-        follow(page, folder.path(), &[]).map(|_| ())
+        follow(page, folder.path(), &[], |_| ()).map(|_| ())
     }
 
     fn wrong(page: &str, said: &str) {
@@ -80,6 +99,7 @@ mod tests {
                     ```console\n$ pwd | sed 's/.*[/]//'\nsub\n$ echo error: 7 >&2; false\nerror: 7\n```\n\
                     ```console Ada\n$ printf 'Your name: '; read name; echo \"Hello, $name\"; test -t 2\nYour name: Ada\nHello, Ada\n```\n";
         assert_eq!(followed(page), Ok(()));
+        assert_eq!(lines_without_files(page), Ok(page.lines().count() - 3));
     }
 
     #[test]

@@ -90,12 +90,11 @@ fn to_the_end(mut command: Command, printed: Printed, mut watch: impl FnMut(&str
         watch(&printed.text());
         child.try_wait().expect("waiting for a command")
     });
-    if ended.is_none() {
+    let Some(status) = ended else {
         let _ = child.kill();
-    }
-    let output = printed.all();
-    let Some(status) = ended else { panic!("timed out: a command does not end; it printed:\n{output}") };
-    CommandRan { output, is_good: status.success(), has_asked: false }
+        panic!("timed out: a command does not end; it printed:\n{}", printed.text());
+    };
+    CommandRan { output: printed.all(), is_good: status.success(), has_asked: false }
 }
 
 /// What a command prints, gathered while it runs.
