@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use suite::cycles::{Cycle, cycles};
 use suite::paths::root;
 use suite::scan::{code, lines_with, without_tests};
+use suite::tutorial::lines_without_files;
 
 /// The files and folders allowed at the top of the repository, besides dot-files and ignored files.
 const TOP: &[&str] = &[
@@ -300,6 +301,9 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("guest-sdk/", 400),
 ];
 
+/// A tutorial is read in ten minutes.
+const MAX_TUTORIAL: usize = 100;
+
 /// The documents of [`DOCUMENTS`]: path, text and maximum number of lines.
 fn documents() -> Vec<(PathBuf, String, usize)> {
     let documents = files(".md").into_iter().filter_map(|path| {
@@ -346,13 +350,20 @@ fn documents_are_short_and_have_no_dead_links() {
         if lines > most {
             broken.push(format!("{name} has {lines} lines; at most {most}"));
         }
+        // The files that a tutorial shows are counted by themselves: some languages need more words than others.
+        if path.ends_with("TUTORIAL.md") {
+            let lines = lines_without_files(&text).unwrap();
+            if lines > MAX_TUTORIAL {
+                broken.push(format!("{name} has {lines} lines besides its files; at most {MAX_TUTORIAL}"));
+            }
+        }
         let folder = path.parent().unwrap();
         links += text.matches("](").count();
         broken.extend(dead_links(folder, &text).into_iter().map(|link| format!("{name}: dead link {link}")));
         if name.starts_with("host/") || name == "ARCHITECTURE.md" {
             broken.extend(dead_paths(&text).into_iter().map(|path| format!("{name}: no such path {path}")));
         }
-        if name == "ARCHITECTURE.md" {
+        if name == "ARCHITECTURE.md" || path.ends_with("TUTORIAL.md") {
             let long = text.lines().enumerate().filter(|(_, line)| line.chars().count() > 160);
             broken.extend(long.map(|(at, _)| format!("{name}:{} has more than 160 characters", at + 1)));
         }

@@ -82,7 +82,7 @@ impl Call {
             context: CallContext::new("local"),
             link: ClientLink {
                 sink: terminal.clone(),
-                client: Arc::new(TerminalClient),
+                client: Arc::new(TerminalClient { sink: terminal.clone() }),
                 agent: host.agent.clone(),
                 steering: None,
                 cancel: cancel.clone(),
@@ -93,7 +93,7 @@ impl Call {
             journal: CallJournal::default(),
         };
         let finished = host.runner.call_tool(plugin.clone(), tool.clone(), value.into(), request).await;
-        terminal.finish();
+        terminal.clear();
         let code = match &finished.result {
             Ok(answer) => {
                 if !self.json.is_set {
@@ -103,11 +103,9 @@ impl Call {
             }
             Err(error) => {
                 let text = self.file.complete(error.for_operator());
-                eprintln!(
-                    "error[{}]: {}",
-                    error.code(),
-                    printable_lines(text.strip_prefix("denied: ").unwrap_or(&text))
-                );
+                let code = error.code();
+                let said = text.strip_prefix(code).and_then(|said| said.strip_prefix(": ")).unwrap_or(&text);
+                eprintln!("error[{code}]: {}", printable_lines(said));
                 match error {
                     CallError::Denied(_) => ExitCode::from(DENIED),
                     CallError::Cancelled if cancel.is_cancelled() => ExitCode::from(INTERRUPTED),

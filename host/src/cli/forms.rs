@@ -14,7 +14,11 @@ pub(super) fn fill_form(schema: &Value, line: &mut dyn FnMut(&str) -> Option<Str
     for (name, property) in schema["properties"].as_object().unwrap_or(&empty) {
         let title = property["title"].as_str().or(property["description"].as_str()).unwrap_or(name);
         let choices = choices(property);
-        let hint = if choices.is_empty() { String::new() } else { format!(" [{}]", choices.join(", ")) };
+        let hint = match choices.is_empty() {
+            true if property["type"] == "boolean" => " [yes, no]".to_owned(),
+            true => String::new(),
+            false => format!(" [{}]", choices.join(", ")),
+        };
         let default = property.get("default");
         let ending = match default {
             Some(default) => format!(" ({default})"),
@@ -66,6 +70,23 @@ pub(super) fn parse_yes_no(input: &str) -> Option<bool> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_prompt_says_what_may_be_typed() {
+        let schema = json!({
+            "properties": {"sure": {"type": "boolean", "title": "Sure"}, "size": {"enum": ["s", "m"], "default": "s"}},
+            "required": ["sure"],
+        });
+        let mut prompts = Vec::new();
+        let mut line = |prompt: &str| {
+            prompts.push(prompt.to_owned());
+            Some(if prompts.len() == 1 { "yes" } else { "" }.to_owned())
+        };
+        let filled = fill_form(&schema, &mut line).map(Value::from);
+        assert_eq!(filled, Some(json!({"sure": true, "size": "s"})));
+        prompts.sort();
+        assert_eq!(prompts, ["  Sure [yes, no] (required): ", "  size [s, m] (\"s\"): "]);
+    }
 
     #[test]
     fn input_is_converted_to_the_property_type() {

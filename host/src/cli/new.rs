@@ -63,6 +63,6 @@ fn test(language: Language) -> &'static str {
         Language::Python => "pytest",
         Language::Javascript | Language::Typescript => "node --test",
         Language::Go => "go test",
-        Language::C => "cc -I .portcullis/c/include test.c .portcullis/c/src/data/*.c -lm -o test && ./test",
+        Language::C => "cc -I .portcullis/c/include test.c .portcullis/c/src/*/*.c -lm -o test && ./test",
     }
 }

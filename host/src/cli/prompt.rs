@@ -1,15 +1,20 @@
 //! Asks the user at the terminal.
 
 use super::forms;
+use super::terminal::TerminalSink;
 use super::text::printable_lines;
 use async_trait::async_trait;
 use platform::telemetry::printable;
 use runtime::imports::{Abilities, CheckedQuestion, ClientCalls, ClientError, ClientReply, Consent, QuestionBatch};
 use serde_json::Value;
 use std::io::{BufRead, IsTerminal, Write};
+use std::sync::Arc;
 
 /// A client that answers questions of a tool: asks on stderr and reads stdin. Has no abilities without a terminal.
-pub(super) struct TerminalClient;
+pub(super) struct TerminalClient {
+    /// Where the tool's output goes, whose bar would stand in the way.
+    pub(super) sink: Arc<TerminalSink>,
+}
 
 #[async_trait]
 impl ClientCalls for TerminalClient {
@@ -19,7 +24,9 @@ impl ClientCalls for TerminalClient {
     }
 
     async fn ask(&self, batch: QuestionBatch) -> Result<Vec<ClientReply>, ClientError> {
+        let sink = self.sink.clone();
         let asking = move || {
+            sink.clear();
             let plugin = &batch.plugin.name;
             batch.questions.iter().map(|(_, question)| ask(plugin, question)).collect()
         };

@@ -27,10 +27,13 @@ impl TerminalSink {
         // Draws nothing when stderr is not a terminal.
         let bar = ProgressBar::no_length();
         bar.set_style(spinner());
-        Self { bar, shows_chunks }
+        let sink = Self { bar, shows_chunks };
+        sink.clear();
+        sink
     }
 
-    pub(super) fn finish(&self) {
+    /// Takes the bar away until progress is reported next.
+    pub(super) fn clear(&self) {
         self.bar.finish_and_clear();
     }
 }
@@ -71,6 +74,9 @@ impl CallSink for TerminalSink {
     }
 
     fn progress(&self, report: ProgressReport) {
+        if self.bar.is_finished() {
+            self.bar.reset();
+        }
         if let Some(total) = report.total.filter(|total| *total > 0.0) {
             if self.bar.length().is_none() {
                 self.bar.set_length(PARTS as u64);

@@ -40,6 +40,7 @@ mod speaker;
 pub mod task_clients;
 pub mod tls;
 pub mod transcripts;
+pub mod tutorial;
 mod waiting;
 mod watch;
 pub mod web;

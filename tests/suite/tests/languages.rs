@@ -4,6 +4,7 @@ mod behaviour;
 mod packages;
 mod templates;
 mod transcript;
+mod tutorials;
 
 use serde_json::json;
 use std::net::{Ipv4Addr, SocketAddr};

@@ -60,6 +60,7 @@ const pc_error *pc_state_swap(pc_text key, const uint64_t *version, pc_text valu
 /* Changes a value, safely beside other calls: `change` runs again if another was first. `old` is none if there is none. */
 typedef const pc_error *(*pc_change)(pc_text old, void *with, pc_text *changed);
 const pc_error *pc_state_update(pc_text key, pc_change change, void *with, pc_text *changed);
+/* `was_there`, which may be NULL, becomes whether there was a value. */
 const pc_error *pc_state_remove(pc_text key, bool *was_there);
 /* All keys that begin with this, in order. */
 const pc_error *pc_state_keys(pc_text prefix, pc_text **keys, size_t *count);
