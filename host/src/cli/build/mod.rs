@@ -37,7 +37,11 @@ pub(super) struct Build {
 }
 
 impl Build {
-    pub(super) fn run(self) -> anyhow::Result<ExitCode> {
+    /// If `quiet`, only the tools and errors are heard.
+    pub(super) fn run(self, quiet: bool) -> anyhow::Result<ExitCode> {
+        if quiet {
+            command::announce_nothing();
+        }
         let Built { name, output, size } = build(&self.folder, self.output)?;
         let shown = shell_quote(&output.display().to_string());
         println!("Built {shown}, {}. Next:", ByteSize::b(size).display().iec());
@@ -45,6 +49,13 @@ impl Build {
         println!("  portcullis call {name} TOOL NAME=VALUE   # with a portcullis.toml that has [plugins.{name}]");
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// The plugin's name before it is built, and the file that it is built into unless another is named.
+pub(super) fn planned(folder: &Path) -> anyhow::Result<(String, PathBuf)> {
+    let name = Project::open(folder)?.planned_name()?;
+    let output = folder.join(format!("{name}.wasm"));
+    Ok((name, output))
 }
 
 /// What was built.
