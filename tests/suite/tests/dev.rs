@@ -301,3 +301,32 @@ fn what_cannot_be_served_is_said_at_once() {
     fs::remove_file(folder.join("manifest.json")).unwrap();
     refused("portcullis new NAME");
 }
+
+/// A client may start the same command twice, and an author may build by hand.
+#[test]
+fn builds_of_one_folder_wait_for_each_other() {
+    let (home, folder) = begin("javascript");
+    let (work, source) = (home.work(), folder.join("plugin.js"));
+    let mut client = start(home);
+    assert_eq!(greet(&mut client), "Hello, Ada!");
+    let plain = fs::read_to_string(&source).unwrap();
+    fs::write(&source, plain.replace("Hello", "Ave") + &gate(&work, "once")).unwrap();
+    waits(&client.server, "once");
+    std::thread::scope(|scope| {
+        let home = &client.server.home;
+        let mut build = std::process::Command::new(suite::paths::binary());
+        build.args(["build", "hello"]).current_dir(home.path()).env("PORTCULLIS_CACHE", suite::paths::cache());
+        build.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
+        let mut build = build.spawn().unwrap();
+        let mut said = std::io::BufReader::new(build.stderr.take().unwrap());
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut said, &mut line).unwrap();
+        assert!(line.starts_with("waiting for another build of "), "{line}");
+        fs::write(work.join("go-once"), "").unwrap();
+        scope.spawn(move || std::io::copy(&mut said, &mut std::io::sink()).unwrap());
+        assert!(build.wait().unwrap().success());
+    });
+    assert_eq!(fs::read_to_string(work.join("log")).unwrap(), "begin once\nend once\n".repeat(2));
+    until_logged(&client.server, "hello.wasm changed plugin=", 1);
+    assert_eq!(greet(&mut client), "Ave, Ada!");
+}

@@ -13,9 +13,13 @@ pub(super) fn announce_nothing() {
     ANNOUNCED.store(false, Ordering::Relaxed);
 }
 
+pub(super) fn is_announced() -> bool {
+    ANNOUNCED.load(Ordering::Relaxed)
+}
+
 /// Announces a step that takes a while, and runs it.
 pub(super) fn step<T>(what: &str, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
-    if !ANNOUNCED.load(Ordering::Relaxed) {
+    if !is_announced() {
         return work();
     }
     eprint!("  {what} ... ");

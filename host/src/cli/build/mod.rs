@@ -22,7 +22,7 @@ use anyhow::Context;
 use bytesize::ByteSize;
 use plugins::package;
 use project::Project;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -68,6 +68,7 @@ pub(super) struct Built {
 /// Builds the plugin in a folder. Prints nothing to stdout.
 pub(super) fn build(folder: &Path, output: Option<PathBuf>) -> anyhow::Result<Built> {
     let project = Project::open(folder)?;
+    let _lock = lock(&project)?;
     prepare(&project.folder, project.language)?;
     let bytes = match project.language {
         Language::Rust => rust::build(&project)?,
@@ -82,6 +83,21 @@ pub(super) fn build(folder: &Path, output: Option<PathBuf>) -> anyhow::Result<Bu
     let output = output.unwrap_or_else(|| folder.join(format!("{name}.wasm")));
     write(&output, &bytes)?;
     Ok(Built { name, output, size: bytes.len() as u64 })
+}
+
+/// Two builds of one folder would write the same files: the second one waits.
+fn lock(project: &Project) -> anyhow::Result<File> {
+    let work = project.work();
+    let open = || {
+        fs::create_dir_all(&work)?;
+        let file = File::create(work.join("lock"))?;
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            eprintln!("waiting for another build of {}", project.folder.display());
+            file.lock()?;
+        }
+        Ok::<_, std::io::Error>(file)
+    };
+    open().with_context(|| format!("cannot lock {}", work.display()))
 }
 
 /// The component that a path names: a file, or what the plugin's folder is built into.

@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 
 /// More files are none of a plugin's sources: somebody began in a home folder. Bounds memory, and the time of each look.
 const MAX_FILES: usize = 10_000;
-/// Larger files are compared by size and time alone, so that each look reads little.
-const MAX_READ: u64 = 4 << 20;
+/// Bytes that one look reads. Files beyond that are compared by size and time alone, so that data in the folder keeps nobody waiting.
+const MAX_READ: u64 = 64 << 20;
 /// Folders that tools make, whatever they contain.
 const MADE: [&str; 4] = ["target", "node_modules", "__pycache__", "venv"];
 /// Files that mark a folder as made by a tool: of caches (cargo, pytest), and of Python's environments.
@@ -48,7 +48,7 @@ impl SourceFolder {
     /// Reads the sources, apart from those that are as in `before`. `enter` is called with each folder before it is read. Blocks.
     pub(super) fn look(&self, before: &Snapshot, mut enter: impl FnMut(&Path)) -> anyhow::Result<Snapshot> {
         let mut found = BTreeMap::new();
-        let mut folders = vec![self.folder.clone()];
+        let (mut folders, mut budget) = (vec![self.folder.clone()], MAX_READ);
         while let Some(folder) = folders.pop() {
             enter(&folder);
             let entries = match fs::read_dir(&folder) {
@@ -64,7 +64,7 @@ impl SourceFolder {
                     folders.extend(is_source_folder(&path, &name.to_string_lossy()).then_some(path));
                 } else if is_source(&name.to_string_lossy()) && !self.others.contains(&path) {
                     let relative = path.strip_prefix(&self.folder).unwrap_or(&path).to_owned();
-                    if let Some(source) = Source::read(&path, before.0.get(&relative)) {
+                    if let Some(source) = Source::read(&path, before.0.get(&relative), &mut budget) {
                         found.insert(relative, source);
                     }
                 }
@@ -89,14 +89,20 @@ fn is_source(name: &str) -> bool {
 }
 
 impl Source {
-    /// None if it has gone since, or is no file.
-    fn read(path: &Path, before: Option<&Self>) -> Option<Self> {
+    /// None if it has gone since, or is no file. Takes what it reads from the budget.
+    fn read(path: &Path, before: Option<&Self>, budget: &mut u64) -> Option<Self> {
         let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
         let stamp = FileStamp::from_metadata(&metadata);
         if let Some(before) = before.filter(|before| before.stamp == stamp) {
             return Some(before.clone());
         }
-        let bytes = if stamp.size <= MAX_READ { fs::read(path).ok() } else { None };
+        let bytes = match budget.checked_sub(stamp.size) {
+            Some(left) => {
+                *budget = left;
+                fs::read(path).ok()
+            }
+            None => None,
+        };
         Some(Self { stamp, digest: bytes.as_deref().map(Digest::sha256) })
     }
 }
@@ -200,11 +206,11 @@ mod tests {
 
     #[test]
     fn large_files_are_not_read() {
-        let (home, sources) = folder(&[]);
+        let (home, sources) = folder(&["small"]);
         let path = home.path().join("data");
         fs::File::create(&path).unwrap().set_len(MAX_READ + 1).unwrap();
         let first = sources.look(&Snapshot::default(), |_| {}).unwrap();
-        assert!(first.0[Path::new("data")].digest.is_none());
+        assert!(first.0[Path::new("data")].digest.is_none() && first.0[Path::new("small")].digest.is_some());
         fs::File::options().write(true).open(&path).unwrap().set_len(MAX_READ + 2).unwrap();
         assert_eq!(sources.look(&first, |_| {}).unwrap().changes_since(&first), paths(&["data"]));
     }
