@@ -39,6 +39,11 @@ impl GlobalOptions {
         .write_global();
     }
 
+    /// Whether only errors are to be heard.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// The log filter of a command whose own is `default`.
     pub(super) fn log_filter(&self, default: String) -> String {
         match (self.quiet, self.verbose) {

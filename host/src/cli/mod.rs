@@ -11,6 +11,7 @@ mod check;
 mod config;
 mod configured_plugin;
 mod confinement;
+mod dev;
 mod forms;
 mod generate;
 mod global;
@@ -77,6 +78,11 @@ enum Command {
     New(new::New),
     /// Build a plugin from its folder.
     Build(build::Build),
+    /// Serve the plugin of a folder, and build it anew whenever a source changes.
+    ///
+    /// It is served as its portcullis.toml says, or else without any grant, over stdio unless an address is given. Clients are told
+    /// when tools change. While a build fails, the last component that could be built is served.
+    Dev(dev::Dev),
     /// Check whether a component, in a file or a registry, is a plugin, and show what it requests.
     Check(check::Check),
     /// Run transcripts of calls against a component, each with the answers of users, models, tools and servers.
@@ -162,6 +168,10 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             let serving = command.confined()?;
             block_on(&global.log_filter(crate::config::log_filter()), serving.run())
         }
+        Command::Dev(command) => {
+            let developing = command.confined()?;
+            block_on(&global.log_filter(crate::config::log_filter()), developing.run())
+        }
         Command::Agent(command) => block_on(&global.log_filter(crate::config::quiet_log_filter()), command.run()),
         Command::Call(command) => block_on(&global.log_filter(crate::config::call_log_filter()), command.run()),
         Command::Plugin(command) => block_on(&global.log_filter(crate::config::quiet_log_filter()), command.run()),
@@ -169,7 +179,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Test(command) => block_on(&global.log_filter(crate::config::call_log_filter()), command.run()),
         Command::Init(command) => command.run(),
         Command::New(command) => command.run(),
-        Command::Build(command) => command.run(),
+        Command::Build(command) => command.run(global.is_quiet()),
         Command::Grant(command) => command.run(),
         Command::Revoke(command) => command.run(),
         Command::Import(command) => command.run(),

@@ -22,6 +22,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
 #[derive(clap::Args)]
 pub(super) struct Serve {
@@ -50,29 +51,54 @@ pub(super) struct Serving {
     /// The files that a confined server may use.
     needs: Option<ConfineSettings>,
     strict: bool,
+    /// Whether this process also builds a plugin, with the author's tools.
+    builds: bool,
 }
 
 impl Serve {
     /// Loads the configuration and gives up all rights that it does not need.
     pub(super) fn confined(self) -> anyhow::Result<Serving> {
         let mut config = Config::load(&self.file.config)?;
-        file_descriptors::raise_limit();
         config.http = self.http.or(config.http);
         config.confine &= !self.no_confine;
         config.auth.anonymous |= self.insecure;
-        config.http.map_or(Ok(()), |address| config.auth.check_address(address)).map_err(anyhow::Error::msg)?;
-        let needs = config.confine.then(|| confinement_needs(&config, &self.file.config));
-        let page_map = open_page_map();
-        let confined = needs.as_ref().map(confine::server).transpose();
-        let confined = confined.context("start it with --no-confine, or set `confine = false` under [server]")?;
-        let needs = needs.filter(|_| confined.is_some_and(|in_force| in_force.files.is_some()));
-        Ok(Serving { config, page_map, confined, needs, strict: self.strict })
+        Ok(Serving { strict: self.strict, ..Serving::confined(config, &self.file.config, false)? })
     }
 }
 
 impl Serving {
+    /// Gives up all rights that serving this configuration, or building a plugin beside it, does not need.
+    pub(super) fn confined(config: Config, file: &Path, builds: bool) -> anyhow::Result<Self> {
+        file_descriptors::raise_limit();
+        config.http.map_or(Ok(()), |address| config.auth.check_address(address)).map_err(anyhow::Error::msg)?;
+        let needs = config.confine.then(|| {
+            let needs = confinement_needs(&config, file);
+            ConfineSettings { programs: needs.programs || builds, ..needs }
+        });
+        let page_map = open_page_map();
+        let confined = needs.as_ref().map(confine::server).transpose();
+        let confined = confined.context("start it with --no-confine, or set `confine = false` under [server]")?;
+        let needs = needs.filter(|_| confined.is_some_and(|in_force| in_force.files.is_some()));
+        Ok(Self { config, page_map, confined, needs, strict: false, builds })
+    }
+
+    /// Whether its client is at stdin and stdout.
+    pub(super) fn is_over_stdio(&self) -> bool {
+        self.config.http.is_none()
+    }
+
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
-        let Self { config, page_map, confined, needs, strict } = self;
+        let (stop, force_stop) = stop_signals()?;
+        self.run_until(stop, force_stop).await
+    }
+
+    /// Serves until it is told to stop, or its client ends.
+    pub(super) async fn run_until(
+        self,
+        stop: CancellationToken,
+        force_stop: CancellationToken,
+    ) -> anyhow::Result<ExitCode> {
+        let Self { config, page_map, confined, needs, strict, builds } = self;
         platform::telemetry::set_log_format(config.telemetry.log);
         match confined {
             Some(Confinement { files: None, syscalls: None }) => {
@@ -84,10 +110,12 @@ impl Serving {
         if confined.is_some_and(|in_force| in_force.files.is_none()) && config.runs_upstream_programs() {
             tracing::warn!("files are not confined, since the programs of [upstream] would be confined, too");
         }
+        if builds && confined.is_some() {
+            tracing::info!("files are not confined, since the tools that build the plugin would be confined, too");
+        }
         if !page_map {
             tracing::info!("the kernel cannot tell which pages a guest has written (Linux 6.7 can): calls take longer");
         }
-        let (stop, force_stop) = stop_signals()?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let broker = host::open_connection_broker(&config)?;
         let mut http = None;

@@ -129,9 +129,24 @@ impl Server {
     /// Starts a server with further arguments after `serve --config FILE`; `adjust` can set the environment.
     pub fn spawn(home: Home, config: &str, arguments: &[&str], adjust: impl FnOnce(&mut Command)) -> Self {
         let file = home.write("portcullis.toml", config);
+        Self::start_program(home, |command| {
+            command.arg("serve").arg("--config").arg(file).args(arguments);
+            adjust(command);
+        })
+    }
+
+    /// Starts `portcullis dev` with these arguments. It may build before it serves.
+    pub fn dev(home: Home, arguments: &[&str]) -> Self {
+        // What a build needs is there already.
+        Self::start_program(home, |command| {
+            command.arg("dev").args(arguments).env("PIP_NO_INDEX", "1").env("npm_config_offline", "true");
+        })
+    }
+
+    /// Starts the program; `adjust` adds its arguments.
+    fn start_program(home: Home, adjust: impl FnOnce(&mut Command)) -> Self {
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", FEW_DESCRIPTORS, "sh"]).arg(paths::binary());
-        command.arg("serve").arg("--config").arg(file).args(arguments).current_dir(home.path());
+        command.args(["-c", FEW_DESCRIPTORS, "sh"]).arg(paths::binary()).current_dir(home.path());
         command.env("PORTCULLIS_CACHE", paths::cache()).env("PORTCULLIS_STATE", home.path().join("state"));
         // With it, every trap reads the host's own symbols, which takes more memory than the tests' limits allow.
         command.env_remove("RUST_BACKTRACE");

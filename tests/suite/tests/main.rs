@@ -26,6 +26,7 @@ mod confined;
 mod connections;
 mod crowded;
 mod demos;
+mod dev;
 mod dialects;
 mod direct_calls;
 mod drain;

@@ -41,6 +41,15 @@ pub async fn nobody_reads_stdout() {
     stdout.other_end_closed().await;
 }
 
+/// Returns when the other end of stdin is closed, and reads nothing; never where the system cannot tell. To be called in a tokio
+/// runtime.
+pub async fn nobody_writes_stdin() {
+    let Some(stdin) = NonBlockingStream::open(&io::stdin(), OFlags::RDONLY, Interest::READABLE) else {
+        return std::future::pending().await;
+    };
+    stdin.no_more_is_written().await;
+}
+
 #[derive(Clone, Copy)]
 enum StreamKind {
     Pipe,
@@ -75,6 +84,18 @@ impl NonBlockingStream {
         match self.stream.ready(Interest::ERROR).await {
             Ok(_) => {}
             Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// Returns when nothing can be written to the other end any more. For a stream of `Interest::READABLE`.
+    async fn no_more_is_written(&self) {
+        loop {
+            match self.stream.readable().await {
+                Ok(ready) if ready.ready().is_read_closed() => return,
+                // What is there to be read stays there; the end is told by itself.
+                Ok(mut ready) => ready.clear_ready(),
+                Err(_) => return std::future::pending().await,
+            }
         }
     }
 
@@ -142,7 +163,9 @@ mod tests {
     use super::*;
     use std::fs::File;
     use std::os::unix::net::UnixStream;
+    use std::time::Duration;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::time::timeout;
 
     fn is_blocking(stream: &impl AsFd) -> bool {
         !rustix::fs::fcntl_getfl(stream).unwrap().contains(OFlags::NONBLOCK)
@@ -179,6 +202,24 @@ mod tests {
         assert_eq!(input.read(&mut [0; 8]).await.unwrap(), 0);
         let mut output = NonBlockingStream::open(&near, OFlags::WRONLY, Interest::WRITABLE).unwrap();
         assert_eq!(output.write(b"x").await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[tokio::test]
+    async fn the_end_is_told_while_something_is_still_to_be_read() {
+        async fn is_told(near: impl AsFd + AsRawFd, mut far: impl io::Write) {
+            let input = NonBlockingStream::open(&near, OFlags::RDONLY, Interest::READABLE).unwrap();
+            far.write_all(b"x").unwrap();
+            assert!(timeout(Duration::from_millis(20), input.no_more_is_written()).await.is_err(), "it goes on");
+            far.write_all(b"y").unwrap();
+            drop(far);
+            input.no_more_is_written().await;
+            let mut buffer = [0; 8];
+            assert_eq!(input.try_read(&mut buffer), Ok(2), "nothing was taken");
+        }
+        let (reader, writer) = io::pipe().unwrap();
+        is_told(reader, writer).await;
+        let (near, far) = UnixStream::pair().unwrap();
+        is_told(near, far).await;
     }
 
     #[tokio::test]

@@ -3,9 +3,25 @@
 use anyhow::{Context, bail};
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether steps are announced. For all of this process, as the colours are.
+static ANNOUNCED: AtomicBool = AtomicBool::new(true);
+
+/// From now on, only the tools themselves say something.
+pub(super) fn announce_nothing() {
+    ANNOUNCED.store(false, Ordering::Relaxed);
+}
+
+pub(super) fn is_announced() -> bool {
+    ANNOUNCED.load(Ordering::Relaxed)
+}
 
 /// Announces a step that takes a while, and runs it.
 pub(super) fn step<T>(what: &str, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    if !is_announced() {
+        return work();
+    }
     eprint!("  {what} ... ");
     let done = work();
     eprintln!("{}", if done.is_ok() { "done" } else { "failed" });

@@ -22,7 +22,7 @@ use anyhow::Context;
 use bytesize::ByteSize;
 use plugins::package;
 use project::Project;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -37,7 +37,11 @@ pub(super) struct Build {
 }
 
 impl Build {
-    pub(super) fn run(self) -> anyhow::Result<ExitCode> {
+    /// If `quiet`, only the tools and errors are heard.
+    pub(super) fn run(self, quiet: bool) -> anyhow::Result<ExitCode> {
+        if quiet {
+            command::announce_nothing();
+        }
         let Built { name, output, size } = build(&self.folder, self.output)?;
         let shown = shell_quote(&output.display().to_string());
         println!("Built {shown}, {}. Next:", ByteSize::b(size).display().iec());
@@ -45,6 +49,13 @@ impl Build {
         println!("  portcullis call {name} TOOL NAME=VALUE   # with a portcullis.toml that has [plugins.{name}]");
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// The plugin's name before it is built, and the file that it is built into unless another is named.
+pub(super) fn planned(folder: &Path) -> anyhow::Result<(String, PathBuf)> {
+    let name = Project::open(folder)?.planned_name()?;
+    let output = folder.join(format!("{name}.wasm"));
+    Ok((name, output))
 }
 
 /// What was built.
@@ -57,6 +68,7 @@ pub(super) struct Built {
 /// Builds the plugin in a folder. Prints nothing to stdout.
 pub(super) fn build(folder: &Path, output: Option<PathBuf>) -> anyhow::Result<Built> {
     let project = Project::open(folder)?;
+    let _lock = lock(&project)?;
     prepare(&project.folder, project.language)?;
     let bytes = match project.language {
         Language::Rust => rust::build(&project)?,
@@ -71,6 +83,21 @@ pub(super) fn build(folder: &Path, output: Option<PathBuf>) -> anyhow::Result<Bu
     let output = output.unwrap_or_else(|| folder.join(format!("{name}.wasm")));
     write(&output, &bytes)?;
     Ok(Built { name, output, size: bytes.len() as u64 })
+}
+
+/// Two builds of one folder would write the same files: the second one waits.
+fn lock(project: &Project) -> anyhow::Result<File> {
+    let work = project.work();
+    let open = || {
+        fs::create_dir_all(&work)?;
+        let file = File::create(work.join("lock"))?;
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            eprintln!("waiting for another build of {}", project.folder.display());
+            file.lock()?;
+        }
+        Ok::<_, std::io::Error>(file)
+    };
+    open().with_context(|| format!("cannot lock {}", work.display()))
 }
 
 /// The component that a path names: a file, or what the plugin's folder is built into.

@@ -186,6 +186,18 @@ impl Project {
         })
     }
 
+    /// Its name before it is built: in Rust that of the package, which the SDK takes unless it is told another.
+    pub(super) fn planned_name(&self) -> anyhow::Result<String> {
+        if self.language != Language::Rust {
+            return Ok(self.name.clone());
+        }
+        let path = self.folder.join("Cargo.toml");
+        let read = |path: &Path| -> anyhow::Result<Value> { Ok(toml::from_str(&fs::read_to_string(path)?)?) };
+        let said = read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let name = said["package"]["name"].as_str();
+        Ok(name.with_context(|| format!("{} has no [package] with a name", path.display()))?.to_owned())
+    }
+
     /// The folder for what is made on the way.
     pub(super) fn work(&self) -> PathBuf {
         self.folder.join(WORK)

@@ -1,6 +1,6 @@
 //! Rust: cargo makes the component. The SDK stamps the manifest, so that plain cargo makes the same.
 
-use super::command::quiet;
+use super::command::{is_announced, quiet};
 use super::project::Project;
 use anyhow::{Context, bail};
 use std::fs;
@@ -14,6 +14,9 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     add_target(&project.folder)?;
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--release", "--target", TARGET, "--message-format=json-render-diagnostics"]);
+    if !is_announced() {
+        cargo.arg("--quiet");
+    }
     // What the compiler says is for the author to see.
     let out = cargo.current_dir(&project.folder).stderr(Stdio::inherit()).output();
     let out = out.with_context(|| format!("cannot start cargo. {RUST}"))?;

@@ -23,7 +23,7 @@ mod web_source;
 pub use compare::{UpdateVerdict, VersionChange, compare_versions, judge_update};
 pub use installer::{InstallError, Installer, UpdateOutcome};
 pub use lockfile::{InstalledPlugin, Lockfile, LockfileError, LockfileGuard, PluginVersion, lockfile_path};
-pub use proposal::{Choice, GrantProposal, new_requests, propose_grants};
+pub use proposal::{Choice, GrantProposal, new_requests, propose_grants, ungranted_requests};
 pub use reference::{OciName, Reference, ReferenceError};
 pub use review::{Candidate, diff_offers, review};
 pub use settings::{SignaturePolicy, SignerIdentity, SourceSettings, SourceTables};

@@ -1,7 +1,7 @@
 //! Proposes a grant for each request of a plugin, as a line of TOML that the operator accepts, changes or leaves out.
 
 use super::capabilities::{RequestedCapability, requested_capabilities};
-use policy::{ClientRequests, HttpPattern, Requests};
+use policy::{ClientGrants, ClientRequests, Grants, HttpPattern, Requests, ToolPattern};
 use toml_edit::Value;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,6 +108,42 @@ pub fn new_requests(old: &Requests, new: &Requests) -> Requests {
     }
 }
 
+/// The requests of which nothing is granted. Where the operator has granted a part, that was a decision.
+pub fn ungranted_requests(requests: &Requests, grants: &Grants) -> Requests {
+    let Requests { filesystem, agent_tools, client, publish, events, connections, http, secrets, env, state, scratch } =
+        requests;
+    let ClientRequests { form, url, sample, roots } = client;
+    let ClientGrants { form: form_granted, url: url_granted, sample: sample_granted, roots: roots_granted } =
+        &grants.client;
+    let patterns = |requests: &[ToolPattern], grants: &[ToolPattern]| {
+        let meet = |one: &ToolPattern, other: &ToolPattern| one.covers(other.as_str()) || other.covers(one.as_str());
+        let open = requests.iter().filter(|one| !grants.iter().any(|other| meet(one, other)));
+        open.cloned().collect()
+    };
+    let names = |requests: &[String], grants: &[&String]| {
+        requests.iter().filter(|name| !grants.contains(name)).cloned().collect()
+    };
+    let meet = |one: &HttpPattern, other: &HttpPattern| one.is_within(other) || other.is_within(one);
+    Requests {
+        filesystem: filesystem.filter(|wanted| grants.filesystem.iter().all(|mount| mount.access < *wanted)),
+        agent_tools: patterns(agent_tools, &grants.agent_tools),
+        client: ClientRequests {
+            form: *form && !form_granted,
+            url: *url && url_granted.is_empty(),
+            sample: *sample && sample_granted.is_none(),
+            roots: *roots && !roots_granted,
+        },
+        publish: *publish && !grants.publish,
+        events: patterns(events, &grants.events),
+        connections: names(connections, &grants.connections.iter().collect::<Vec<_>>()),
+        http: http.iter().filter(|one| !grants.http.iter().any(|other| meet(one, &other.allow))).cloned().collect(),
+        secrets: names(secrets, &grants.secrets.iter().map(|secret| &secret.name).collect::<Vec<_>>()),
+        env: names(env, &grants.env.iter().collect::<Vec<_>>()),
+        state: *state && grants.state.is_none(),
+        scratch: *scratch && grants.scratch.is_none(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,5 +190,31 @@ mod tests {
         let old = Requests { filesystem: None, http: new.http[1..].to_vec(), state: false, ..new.clone() };
         let keys: Vec<_> = propose_grants(&new_requests(&old, &new)).into_iter().map(|it| it.capability.key).collect();
         assert_eq!(keys, ["filesystem", "http", "state"]);
+    }
+
+    #[test]
+    fn what_is_granted_in_part_is_not_proposed_again() {
+        let requests: Requests = toml::from_str(ALL).unwrap();
+        assert_eq!(ungranted_requests(&requests, &Grants::default()), requests);
+        let grants = r#"
+            filesystem = [{ host = "/srv", guest = "/srv", access = "read" }]
+            agent-tools = ["notes.add"]
+            client = { form = true, url = ["a.example"], sample = {}, roots = true }
+            publish = true
+            events = ["*.*"]
+            connections = ["github"]
+            http = [{ allow = "https://a.example/v1/x/" }, { allow = "https://www.b.example" }]
+            secrets = [{ name = "key", hosts = ["a.example"] }]
+            env = ["TZ"]
+            state = {}
+            scratch = {}"#;
+        let mut grants: Grants = toml::from_str(grants).unwrap();
+        assert_eq!(ungranted_requests(&requests, &grants), Requests::default());
+        let more = ALL.replace("\"read\"", "\"write\"").replace("[\"TZ\"]", "[\"TZ\", \"LANG\"]");
+        grants.state = None;
+        let open = propose_grants(&ungranted_requests(&toml::from_str(&more).unwrap(), &grants));
+        let lines: Vec<_> = open.iter().map(|it| it.line.as_str()).collect();
+        let mount = r#"filesystem = [{ host = "DIRECTORY", guest = "/PATH", access = "write" }]"#;
+        assert_eq!(lines, [mount, r#"env = ["LANG"]"#, "state = {}"]);
     }
 }

@@ -1,0 +1,77 @@
+//! `portcullis dev`: an author's loop. It serves the plugin of a folder, and builds it anew whenever a source changes; the server
+//! loads the changed component as it loads any other.
+
+mod build_process;
+mod builder;
+mod debounce;
+mod plugin;
+mod requests;
+mod snapshot;
+mod source_watch;
+
+use super::serve::Serving;
+use super::stop_signals::stop_signals;
+use crate::config::parse_listen_address;
+use builder::Builder;
+use platform::standard_streams::nobody_writes_stdin;
+use plugin::DevPlugin;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use tokio_util::sync::CancellationToken;
+
+#[derive(clap::Args)]
+pub(super) struct Dev {
+    /// The plugin's folder.
+    #[arg(default_value = ".")]
+    folder: PathBuf,
+    /// Serve Streamable HTTP on this address, such as 127.0.0.1:8808 or 8808, instead of stdio. Port 0 takes a free port. Overrides `server.http`.
+    #[arg(long, value_name = "ADDR", value_parser = parse_listen_address)]
+    http: Option<SocketAddr>,
+    /// Configuration file [default: portcullis.toml in the folder, if there is one].
+    #[arg(long, short, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// A server and a builder that are ready to start.
+pub(super) struct Developing {
+    serving: Serving,
+    plugin: DevPlugin,
+}
+
+impl Dev {
+    /// Loads the configuration and gives up what neither serving nor building needs.
+    pub(super) fn confined(self) -> anyhow::Result<Developing> {
+        let (plugin, mut config) = DevPlugin::open(&self.folder, self.config)?;
+        config.http = self.http.or(config.http);
+        // Whatever the file says: it is what this command is for.
+        config.reload = true;
+        let serving = Serving::confined(config, &plugin.file.config, true)?;
+        Ok(Developing { serving, plugin })
+    }
+}
+
+impl Developing {
+    pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
+        let Self { serving, plugin } = self;
+        let (stop, force_stop) = stop_signals()?;
+        let mut builder = Builder::new(plugin);
+        let is_over_stdio = serving.is_over_stdio();
+        let client_ends = async || match is_over_stdio {
+            true => nobody_writes_stdin().await,
+            false => std::future::pending().await,
+        };
+        tokio::select! {
+            built = builder.build_if_old() => built?,
+            () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
+            () = client_ends() => return Ok(ExitCode::SUCCESS),
+        }
+        let end: CancellationToken = stop.child_token();
+        let building = tokio::spawn(end.clone().run_until_cancelled_owned(builder.run()));
+        let served = serving.run_until(stop, force_stop).await;
+        end.cancel();
+        // A build that runs is killed as it is dropped.
+        let _ = building.await;
+        served
+    }
+}

@@ -1,0 +1,142 @@
+//! Waits for changes of sources. As for components that a server reloads, the kernel's events only make it look sooner: it also
+//! looks by itself, often where the kernel tells nothing.
+
+use super::debounce::Debounce;
+use super::snapshot::{Snapshot, SourceFolder};
+use platform::clock::Clock;
+use platform::folder_events::FolderEvents;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+/// Time between two looks while the kernel tells of no change.
+const QUIET_INTERVAL: Duration = Duration::from_secs(5);
+/// The same where the kernel does not tell of changes, as in network folders.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// After an event, since there are often many.
+const PAUSE: Duration = Duration::from_millis(50);
+
+pub(super) struct SourceWatch {
+    sources: SourceFolder,
+    events: Option<Arc<FolderEvents>>,
+    debounce: Debounce,
+    /// What was last seen, and last returned.
+    seen: Arc<Snapshot>,
+    known: Arc<Snapshot>,
+}
+
+impl SourceWatch {
+    /// To be called in a tokio runtime.
+    pub(super) fn new(sources: SourceFolder, clock: Arc<dyn Clock>) -> Self {
+        let events = FolderEvents::new().ok().map(Arc::new);
+        Self { sources, events, debounce: Debounce::new(clock), seen: Arc::default(), known: Arc::default() }
+    }
+
+    /// The sources as they are now. Changes from now on are told by [`Self::changed`].
+    pub(super) async fn begin(&mut self) -> anyhow::Result<Arc<Snapshot>> {
+        self.look().await?;
+        self.known = self.seen.clone();
+        Ok(self.known.clone())
+    }
+
+    /// Waits until sources are other ones than the last time, and were quiet for a moment. Returns the files.
+    pub(super) async fn changed(&mut self) -> anyhow::Result<Vec<PathBuf>> {
+        loop {
+            let before = self.seen.clone();
+            self.look().await?;
+            let changes = self.seen.changes_since(&self.known);
+            if changes.is_empty() {
+                self.debounce.reset();
+                self.wait().await;
+                continue;
+            }
+            if self.seen != before || self.debounce.is_idle() {
+                self.debounce.changed();
+            }
+            match self.debounce.remaining() {
+                Some(left) => sleep(left).await,
+                None => {
+                    self.debounce.reset();
+                    self.known = self.seen.clone();
+                    return Ok(changes);
+                }
+            }
+        }
+    }
+
+    async fn look(&mut self) -> anyhow::Result<()> {
+        let (sources, before, events) = (self.sources.clone(), self.seen.clone(), self.events.clone());
+        let look = move || {
+            let mut are_watched = true;
+            // Before it is read, so that no change is missed.
+            let watch = |folder: &std::path::Path| {
+                are_watched &= events.as_ref().is_some_and(|events| events.watch(folder).is_ok() || !folder.is_dir());
+            };
+            let now = sources.look(&before, watch)?;
+            Ok::<_, anyhow::Error>((now, are_watched))
+        };
+        let (now, are_watched) = tokio::task::spawn_blocking(look).await??;
+        if !are_watched {
+            self.events = None;
+        }
+        self.seen = Arc::new(now);
+        Ok(())
+    }
+
+    /// Until something may have changed.
+    async fn wait(&mut self) {
+        let Some(events) = &self.events else { return sleep(POLL_INTERVAL).await };
+        match timeout(QUIET_INTERVAL, events.next()).await {
+            Ok(Ok(())) => sleep(PAUSE).await,
+            // The kernel tells nothing any more.
+            Ok(Err(_)) => self.events = None,
+            Err(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use platform::clock::SystemClock;
+    use std::fs;
+
+    async fn begin(folder: &std::path::Path, without_events: bool) -> SourceWatch {
+        let sources = SourceFolder { folder: folder.to_owned(), others: vec![folder.join("a.wasm")] };
+        let mut watch = SourceWatch::new(sources, Arc::new(SystemClock));
+        if without_events {
+            watch.events = None;
+        }
+        watch.begin().await.unwrap();
+        watch
+    }
+
+    #[tokio::test]
+    async fn changes_are_told_with_and_without_events_of_the_kernel() {
+        for without_events in [false, true] {
+            let home = tempfile::tempdir().unwrap();
+            fs::write(home.path().join("a"), "one").unwrap();
+            let mut watch = begin(home.path(), without_events).await;
+            assert_eq!(watch.events.is_none(), without_events);
+            fs::write(home.path().join("a.wasm"), "built").unwrap();
+            fs::write(home.path().join("a"), "two").unwrap();
+            fs::create_dir(home.path().join("new")).unwrap();
+            fs::write(home.path().join("new/b"), "").unwrap();
+            assert_eq!(watch.changed().await.unwrap(), [PathBuf::from("a"), PathBuf::from("new/b")]);
+            // In a folder that was not there at first.
+            fs::write(home.path().join("new/b"), "two").unwrap();
+            assert_eq!(watch.changed().await.unwrap(), [PathBuf::from("new/b")]);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_not_a_source_is_not_told() {
+        let home = tempfile::tempdir().unwrap();
+        let mut watch = begin(home.path(), false).await;
+        fs::write(home.path().join("a.wasm"), "built").unwrap();
+        assert!(timeout(4 * PAUSE, watch.changed()).await.is_err());
+        fs::write(home.path().join("a"), "").unwrap();
+        assert_eq!(watch.changed().await.unwrap(), [PathBuf::from("a")]);
+    }
+}
