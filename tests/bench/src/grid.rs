@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::report::Unit;
-use crate::table::{amount, times};
+use crate::unit::{Unit, amount, times};
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Grid {

@@ -17,6 +17,7 @@ mod scenario;
 mod server;
 mod svg;
 mod table;
+mod unit;
 
 use std::fs;
 use std::path::PathBuf;

@@ -10,7 +10,8 @@ use crate::contender::Contender;
 use crate::grid::Grid;
 use crate::report::{Report, Row, Unit};
 use crate::svg::Picture;
-use crate::table::{amount, times, wanted};
+use crate::table::wanted;
+use crate::unit::{amount, times};
 
 const BEGIN: &str = "<!-- bench:begin -->";
 const END: &str = "<!-- bench:end -->";

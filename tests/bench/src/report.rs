@@ -6,6 +6,7 @@ use crate::contender::Contender;
 use crate::grid::Grid;
 use crate::percentile::percentile;
 use crate::procfs;
+pub(crate) use crate::unit::Unit;
 
 /// Something for each contender, in the order of [`Contender::ALL`].
 pub(crate) type Columns<T> = [T; Contender::ALL.len()];
@@ -73,23 +74,6 @@ pub(crate) enum Series {
     MemoryByPlugins,
     /// Memory by open connections.
     MemoryByConnections,
-}
-
-#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Unit {
-    Microseconds,
-    Milliseconds,
-    /// Calls or chunks per second: the more, the better.
-    PerSecond,
-    /// Wake-ups per second: the fewer, the better.
-    WakeUps,
-    Mebibytes,
-    Kibibytes,
-    /// A plain number, such as that of connections.
-    Number,
-    /// The ratio to another figure.
-    Times,
 }
 
 /// The target of a row.

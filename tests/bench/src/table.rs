@@ -7,6 +7,7 @@ use anstyle::{AnsiColor, Style};
 use crate::contender::Contender;
 use crate::grid::Grid;
 use crate::report::{Report, Row, Target, Unit};
+use crate::unit::{amount, times};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -93,35 +94,6 @@ pub(crate) fn wanted(target: Target, unit: Unit) -> String {
         Target::AtMost(figure) => format!("≤ {}", amount(figure, unit)),
         Target::AtLeast(figure) => format!("≥ {}", amount(figure, unit)),
     }
-}
-
-/// A figure with three or four significant digits and its unit.
-pub(crate) fn amount(figure: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Microseconds if figure >= 10_000.0 => format!("{} ms", number(figure / 1000.0)),
-        Unit::Microseconds => format!("{} µs", number(figure)),
-        Unit::Milliseconds if figure >= 1000.0 => format!("{} s", number(figure / 1000.0)),
-        Unit::Milliseconds => format!("{} ms", number(figure)),
-        Unit::PerSecond if figure >= 1000.0 => format!("{} k/s", number(figure / 1000.0)),
-        Unit::PerSecond | Unit::WakeUps => format!("{} /s", number(figure)),
-        Unit::Number => format!("{figure:.0}"),
-        Unit::Mebibytes => format!("{} MiB", number(figure)),
-        Unit::Kibibytes => format!("{} KiB", number(figure)),
-        Unit::Times => times(figure),
-    }
-}
-
-pub(crate) fn times(ratio: f64) -> String {
-    format!("{}x", number(ratio))
-}
-
-fn number(figure: f64) -> String {
-    let decimals = match figure {
-        ..10.0 => 2,
-        ..100.0 => 1,
-        _ => 0,
-    };
-    format!("{figure:.decimals$}")
 }
 
 #[cfg(test)]

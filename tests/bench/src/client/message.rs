@@ -252,7 +252,7 @@ mod tests {
             |message: &[u8]| echo().check(7, message).err().map(|error| error.to_string()).unwrap_or_default();
         assert_eq!(echo().check(7, &answer(7, &said(7), false)).ok().map(|answer| answer.text), Some(said(7)));
         assert_eq!(refused(&answer(8, &said(8), false)), "the answer to request 7 carries the id 8");
-        assert!(refused(&answer(7, &said(8), false)).starts_with("request 7 got a wrong echo"));
+        assert!(refused(&answer(7, &said(8), false)).starts_with("request 7 got a wrong answer"));
         assert!(refused(&answer(7, "no", true)).starts_with("the tool failed: no"));
         assert!(refused(br#"{"jsonrpc":"2.0","id":7,"error":{"code":-32602}}"#).contains("-32602"));
         assert!(refused(br#"{"jsonrpc":"2.0","id":7,"result":{"content":[]}}"#).contains("got 0"));
