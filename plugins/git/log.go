@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"strings"
 	"time"
 
@@ -98,22 +97,20 @@ func log(ctx context.Context, asked logged) (history, error) {
 		_, err := portcullis.Emit(ctx, strings.Join(lines, "\n"))
 		return err
 	}
-	commits := object.NewCommitIterCTime(first, nil, nil)
-	defer commits.Close()
+	commits := repository.walk(first)
 	for {
 		if found.Stopped = repository.reserve.touched(); found.Stopped != nil {
 			break
 		}
-		commit, err := commits.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if errors.Is(err, plumbing.ErrObjectNotFound) {
-			found.Stopped = reason("older commits are not in this repository: it is a shallow clone, or borrows from a folder that is not granted")
-			break
-		}
+		commit, err := commits.next()
 		if err != nil {
-			return found, damaged("a commit", err)
+			return found, err
+		}
+		if commit == nil {
+			if commits.missing {
+				found.Stopped = reason("older commits are not in this repository: it is a shallow clone, or borrows from a folder that is not granted")
+			}
+			break
 		}
 		when := commit.Author.When
 		if since != nil && when.Before(*since) || until != nil && when.After(*until) ||

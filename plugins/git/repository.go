@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -16,6 +17,7 @@ import (
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/format/config"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
@@ -72,8 +74,32 @@ func open(ctx context.Context, folder string) (*repository, error) {
 	if _, err := os.Stat(path.Join(directory, "objects")); err != nil {
 		return nil, explain(path.Join(directory, "objects"), err)
 	}
+	if err := supported(files); err != nil {
+		return nil, err
+	}
 	options := filesystem.Options{ExclusiveAccess: true, MaxOpenDescriptors: 16, AlternatesFS: osfs.New("/")}
 	return &repository{filesystem.NewStorageWithOptions(files, cache.NewObjectLRU(objectCache), options), newReserve(ctx)}, nil
+}
+
+// supported refuses what would be read wrongly. A settings file that Git itself could not read is left to what it says of objects.
+func supported(files billy.Filesystem) error {
+	file, err := files.Open("config")
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	settings := config.New()
+	if err := config.NewDecoder(io.LimitReader(file, largestText)).Decode(settings); err != nil {
+		return nil
+	}
+	extensions := settings.Section("extensions")
+	if format := extensions.Option("objectformat"); format != "" && !strings.EqualFold(format, "sha1") {
+		return fmt.Errorf("repositories with %s are not read, only those with SHA-1", format)
+	}
+	if storage := extensions.Option("refstorage"); storage != "" && !strings.EqualFold(storage, "files") {
+		return fmt.Errorf("repositories with names in `%s` are not read", storage)
+	}
+	return nil
 }
 
 // named reads the path of a folder from a file. Where it leads outside of what is granted, the sandbox refuses to read it.

@@ -80,3 +80,44 @@ fn git_answers_questions_and_stays_inside() {
     let home = Home::new();
     passes("git", Command::new("bash").args(["-c", REPOSITORY]), &home);
 }
+
+/// Repositories that keep their files in other ways. What they name by absolute paths of this machine is named here as the plugin sees it.
+const SHAPES: &str = r#"
+set -e
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=A GIT_COMMITTER_NAME=A GIT_AUTHOR_EMAIL=a@example.com GIT_COMMITTER_EMAIL=a@example.com
+mkdir data && cd data && git init -q -b main repo
+for day in 1 2 3; do
+    echo $day >> repo/a.txt && git -C repo add .
+    GIT_AUTHOR_DATE=2026-01-0${day}T12:00:00Z GIT_COMMITTER_DATE=2026-01-0${day}T12:00:00Z git -C repo commit -qm "Day $day"
+done
+git -C repo branch side HEAD~1
+git clone -q --bare repo bare && git -C bare pack-refs --all
+git clone -q --shared repo shared
+git clone -q --depth 1 "file://$PWD/repo" shallow
+git -C repo worktree add -q ../linked side
+git init -q reftable && git -C reftable config extensions.refstorage reftable
+git init -q --object-format=sha256 sha256
+sed -i "s#$PWD/#/data/#" shared/.git/objects/info/alternates linked/.git
+"#;
+
+#[test]
+fn git_reads_repositories_of_many_shapes() {
+    let home = Home::new();
+    run_in(Command::new("sh").args(["-c", SHAPES]), home.path());
+    let folders = "grants.filesystem = [{ host = \"data\", guest = \"/data\", access = \"read\" }]\n";
+    home.write("portcullis.toml", suite::plugin_from("git", &paths::real_plugin("git"), folders));
+    let log = |folder: &str| {
+        let repository = format!("repository=/data/{folder}");
+        let ran = portcullis(&home, &["call", "git", "log", &repository, "--config", "portcullis.toml"]);
+        format!("{}{}", ran.stdout, ran.stderr)
+    };
+    let days = |said: &str| (1..=3).filter(|day| said.contains(&format!("\"Day {day}\""))).collect::<Vec<_>>();
+    for whole in ["repo", "bare", "shared"] {
+        assert_eq!(days(&log(whole)), [1, 2, 3], "{whole}: {}", log(whole));
+    }
+    assert_eq!(days(&log("linked")), [1, 2], "{}", log("linked"));
+    let shallow = log("shallow");
+    assert!(days(&shallow) == [3] && shallow.contains("older commits are not in this repository"), "{shallow}");
+    assert!(log("reftable").contains("names in `reftable` are not read"), "{}", log("reftable"));
+    assert!(log("sha256").contains("only those with SHA-1"), "{}", log("sha256"));
+}
