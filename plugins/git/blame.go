@@ -44,11 +44,7 @@ type version struct {
 
 func blame(ctx context.Context, asked blaming) (blamed, error) {
 	found := blamed{Parts: []part{}}
-	repository, err := open(ctx, asked.Repository)
-	if err != nil {
-		return found, err
-	}
-	commit, err := repository.commit(asked.Revision)
+	repository, commit, err := openAt(ctx, asked.Repository, asked.Revision)
 	if err != nil {
 		return found, err
 	}

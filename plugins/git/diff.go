@@ -79,11 +79,7 @@ type whole struct {
 
 func show(ctx context.Context, asked showing) (shown, error) {
 	found := shown{Changes: difference{Files: []changedFile{}}}
-	repository, err := open(ctx, asked.Repository)
-	if err != nil {
-		return found, err
-	}
-	commit, err := repository.commit(asked.Revision)
+	repository, commit, err := openAt(ctx, asked.Repository, asked.Revision)
 	if err != nil {
 		return found, err
 	}

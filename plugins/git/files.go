@@ -38,11 +38,7 @@ type filing struct {
 }
 
 func file(ctx context.Context, asked filing) (string, error) {
-	repository, err := open(ctx, asked.Repository)
-	if err != nil {
-		return "", err
-	}
-	commit, err := repository.commit(asked.Revision)
+	repository, commit, err := openAt(ctx, asked.Repository, asked.Revision)
 	if err != nil {
 		return "", err
 	}
@@ -145,11 +141,7 @@ func search(ctx context.Context, asked searching) (matches, error) {
 	if err != nil {
 		return found, portcullis.Invalid("pattern: " + err.Error())
 	}
-	repository, err := open(ctx, asked.Repository)
-	if err != nil {
-		return found, err
-	}
-	commit, err := repository.commit(asked.Revision)
+	repository, commit, err := openAt(ctx, asked.Repository, asked.Revision)
 	if err != nil {
 		return found, err
 	}

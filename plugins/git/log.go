@@ -73,11 +73,7 @@ func log(ctx context.Context, asked logged) (history, error) {
 	if err != nil {
 		return found, err
 	}
-	repository, err := open(ctx, asked.Repository)
-	if err != nil {
-		return found, err
-	}
-	first, err := repository.commit(asked.Revision)
+	repository, first, err := openAt(ctx, asked.Repository, asked.Revision)
 	if err != nil {
 		return found, err
 	}

@@ -81,6 +81,16 @@ func open(ctx context.Context, folder string) (*repository, error) {
 	return &repository{filesystem.NewStorageWithOptions(files, cache.NewObjectLRU(objectCache), options), newReserve(ctx)}, nil
 }
 
+// openAt is as open, with the commit of a revision.
+func openAt(ctx context.Context, folder, revision string) (*repository, *object.Commit, error) {
+	repository, err := open(ctx, folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	commit, err := repository.commit(revision)
+	return repository, commit, err
+}
+
 // supported refuses what would be read wrongly. A settings file that Git itself could not read is left to what it says of objects.
 func supported(files billy.Filesystem) error {
 	file, err := files.Open("config")
