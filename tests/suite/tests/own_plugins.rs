@@ -121,3 +121,51 @@ fn git_reads_repositories_of_many_shapes() {
     assert!(log("reftable").contains("names in `reftable` are not read"), "{}", log("reftable"));
     assert!(log("sha256").contains("only those with SHA-1"), "{}", log("sha256"));
 }
+
+const DAMAGED: &str = r#"
+import os, random, sqlite3
+os.mkdir("data")
+good = sqlite3.connect("data/good.db")
+good.execute("create table t(a integer primary key, b text)")
+good.executemany("insert into t values (?, ?)", [(number, "x" * 50) for number in range(500)])
+good.execute("create index i on t(b)")
+good.commit()
+good.close()
+whole = open("data/good.db", "rb").read()
+for seed in range(8):
+    dice, bytes_ = random.Random(seed), bytearray(whole)
+    for _ in range(30):
+        bytes_[dice.randrange(len(bytes_))] = dice.randrange(256)
+    open(f"data/{seed}.db", "wb").write(bytes_)
+"#;
+
+/// Queries without an end, results without a bound, and databases with damaged pages end by an error or a limit, and never by a trap.
+#[test]
+fn sql_survives_hostile_queries_and_databases() {
+    let home = Home::new();
+    run_in(Command::new(paths::python()).args(["-c", DAMAGED]), home.path());
+    let folders =
+        "limits.fuel = 300_000_000\ngrants.filesystem = [{ host = \"data\", guest = \"/data\", access = \"read\" }]\n";
+    home.write("portcullis.toml", suite::plugin_from("sql", &paths::real_plugin("sql"), folders));
+    let query = |database: &str, sql: &str| {
+        let (database, sql) = (format!("database=/data/{database}.db"), format!("sql={sql}"));
+        let ran = portcullis(&home, &["call", "sql", "query", &database, &sql, "--config", "portcullis.toml"]);
+        format!("{}{}", ran.stdout, ran.stderr)
+    };
+    let endless = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c)";
+    for (sql, said) in [
+        (format!("{endless} SELECT count(*) FROM c"), "the call's fuel is nearly used up"),
+        (format!("{endless} SELECT n FROM c"), "\"truncated\":true"),
+        ("SELECT zeroblob(1000000000)".into(), "string or blob too big"),
+        (format!("{endless} SELECT group_concat(hex(zeroblob(1000000))) FROM c"), "fuel-exhausted"),
+        ("SELECT load_extension('x')".into(), "no such function: load_extension"),
+        ("SELECT readfile('/data/good.db')".into(), "no such function: readfile"),
+    ] {
+        assert!(query("good", &sql).contains(said), "{sql}: {}", query("good", &sql));
+    }
+    for seed in 0..8 {
+        let said = query(&seed.to_string(), "SELECT count(b), max(a), (SELECT count(*) FROM t WHERE b > 'a') FROM t");
+        let is_answered = said.contains("\"count\":1,");
+        assert!(is_answered || said.contains("malformed") || said.contains("not a database"), "{seed}: {said}");
+    }
+}
