@@ -108,7 +108,8 @@ pub fn new_requests(old: &Requests, new: &Requests) -> Requests {
     }
 }
 
-/// The requests of which nothing is granted. Where the operator has granted a part, that was a decision.
+/// The requests of which nothing is granted. Where the operator has granted a part, that was a decision; of requests to servers, a part
+/// is a grant within the request.
 pub fn ungranted_requests(requests: &Requests, grants: &Grants) -> Requests {
     let Requests { filesystem, agent_tools, client, publish, events, connections, http, secrets, env, state, scratch } =
         requests;
@@ -203,7 +204,7 @@ mod tests {
             publish = true
             events = ["*.*"]
             connections = ["github"]
-            http = [{ allow = "https://a.example/v1/x/" }, { allow = "https://www.b.example" }]
+            http = [{ allow = "GET https://a.example/v1/x/" }, { allow = "https://www.b.example" }]
             secrets = [{ name = "key", hosts = ["a.example"] }]
             env = ["TZ"]
             state = {}
