@@ -91,6 +91,19 @@ func openAt(ctx context.Context, folder, revision string) (*repository, *object.
 	return repository, commit, err
 }
 
+// EncodedObjectSize also finds objects that are borrowed, which the storage's own does not.
+func (r *repository) EncodedObjectSize(hash plumbing.Hash) (int64, error) {
+	size, err := r.Storage.EncodedObjectSize(hash)
+	if !errors.Is(err, plumbing.ErrObjectNotFound) {
+		return size, err
+	}
+	borrowed, err := r.EncodedObject(plumbing.AnyObject, hash)
+	if err != nil {
+		return 0, err
+	}
+	return borrowed.Size(), nil
+}
+
 // supported refuses what would be read wrongly. A settings file that Git itself could not read is left to what it says of objects.
 func supported(files billy.Filesystem) error {
 	file, err := files.Open("config")

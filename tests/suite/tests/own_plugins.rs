@@ -115,6 +115,12 @@ fn git_reads_repositories_of_many_shapes() {
     for whole in ["repo", "bare", "shared"] {
         assert_eq!(days(&log(whole)), [1, 2, 3], "{whole}: {}", log(whole));
     }
+    for arguments in [&["diff", "from=HEAD~1", "to=HEAD"][..], &["show"]] {
+        let mut command = vec!["call", "git"];
+        command.extend(arguments);
+        command.extend(["repository=/data/shared", "--config", "portcullis.toml"]);
+        assert!(portcullis(&home, &command).good().contains("+3"), "{arguments:?}");
+    }
     assert_eq!(days(&log("linked")), [1, 2], "{}", log("linked"));
     let shallow = log("shallow");
     assert!(days(&shallow) == [3] && shallow.contains("older commits are not in this repository"), "{shallow}");
