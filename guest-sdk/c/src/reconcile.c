@@ -33,6 +33,7 @@ void exports_portcullis_plugin_reconcile_reconcile(exports_portcullis_plugin_rec
     if (found.done == PC_NOT_DONE) verdict->tag = IS(VERDICT_NOT_DONE);
     /* Of anything else nobody can say what came of it. */
     if (found.done != PC_DONE || doubt.effect == PC_EFFECT_OTHER) return;
+    if (doubt.effect == PC_EFFECT_HTTP && (found.status < 100 || found.status > 599)) return;
     verdict->tag = IS(VERDICT_DONE);
     exports_portcullis_plugin_reconcile_answer_t *answer = &verdict->val.done;
     if (doubt.effect == PC_EFFECT_HTTP) {

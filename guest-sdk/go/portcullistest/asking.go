@@ -2,6 +2,7 @@ package portcullistest
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 
@@ -16,6 +17,9 @@ func (h *Host) Supported() abi.Abilities {
 
 // Ask is for tools.
 func (h *Host) Ask(question abi.Question) (abi.Answered, error) {
+	if err := h.refused("client", question.Key); err != nil {
+		return abi.Answered{Answer: abi.Closed}, err
+	}
 	asked := Asked{Key: question.Key, Sample: question.Sample}
 	switch {
 	case question.Sample != nil:
@@ -55,6 +59,9 @@ func (h *Host) answer(asked Asked, ability string) (abi.Answered, error) {
 func (h *Host) AskMany(questions []abi.Question) ([]abi.Answered, error) {
 	var answers []abi.Answered
 	for _, question := range questions {
+		if question.Key == "" {
+			return nil, abi.Fail(nil, "the question cannot be asked: each of several needs a key")
+		}
 		answer, err := h.Ask(question)
 		if err != nil {
 			return nil, err
@@ -67,19 +74,36 @@ func (h *Host) AskMany(questions []abi.Question) ([]abi.Answered, error) {
 // CallTool is for tools.
 func (h *Host) CallTool(call abi.AgentCall) (abi.AgentResult, error) {
 	h.Called = append(h.Called, Called{call.Name, call.Arguments, call.Options})
+	if err := h.refused("agent-tools", call.Name); err != nil {
+		return abi.AgentResult{}, err
+	}
 	tool, granted := h.AgentTools[call.Name]
 	if !granted {
 		return abi.AgentResult{}, abi.Refuse("agent-tools", call.Name, "")
 	}
 	returned, err := tool(json.RawMessage(call.Arguments))
 	if err != nil {
-		return abi.AgentResult{}, abi.Fail(abi.ErrToolFailed, "the agent tool failed: %v", err)
+		return abi.AgentResult{}, agentError(err)
 	}
 	if text, is := returned.(string); is {
 		return abi.AgentResult{Content: []abi.Content{{Text: text}}}, nil
 	}
 	structured, err := json.Marshal(returned)
 	return abi.AgentResult{Structured: string(structured)}, err
+}
+
+// agentError keeps what an author says by an error of the SDK; anything else is a failure of the tool.
+func agentError(err error) error {
+	var own *abi.Error
+	if errors.As(err, &own) {
+		return own
+	}
+	for _, cause := range []error{abi.ErrTimeout, abi.ErrDeclined, abi.ErrUnknownTool} {
+		if errors.Is(err, cause) {
+			return abi.Fail(cause, "%v", err)
+		}
+	}
+	return abi.Fail(abi.ErrToolFailed, "the agent tool failed: %v", err)
 }
 
 // CallTools is for tools.

@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -35,17 +36,19 @@ type Called struct {
 	Options         portcullis.CallOptions
 }
 
-// Host is a host of tests. Whatever it was not told of is not supported, not granted or not there.
+// Host is a host of tests. Whatever it was not told of is not supported, not granted or not there; keeping values, publishing and events are
+// granted unless Refused names them.
 type Host struct {
 	// Info is what calls are told of themselves.
 	Info portcullis.CallInfo
-	// AgentTools has the tools of the agent's side that are granted: what they return is their structured content.
+	// AgentTools has the tools of the agent's side that are granted: what they return is their structured content. Their errors are
+	// failures of the tool, unless they are errors of this SDK.
 	AgentTools map[string]func(arguments json.RawMessage) (any, error)
 	// Web answers requests; without it they are not granted.
 	Web func(request portcullis.Request) (portcullis.Response, error)
 	// Roots are those of the client's workspace; nil if it cannot say.
 	Roots []portcullis.Root
-	// Connections answer requests with the accounts that are connected. The URL is path and query.
+	// Connections answer requests with the accounts that are granted; nil is one that is not connected yet. The URL is path and query.
 	Connections map[string]func(request portcullis.Request) (portcullis.Response, error)
 	// Messages are those that were sent to the call.
 	Messages []string
@@ -53,7 +56,9 @@ type Host struct {
 	Checkpoint []byte
 	// Stored is what is kept.
 	Stored map[string][]byte
-	// Gone says that the call is cancelled: its output is not read any more.
+	// Refused are capabilities that are not granted: `state`, `publish`, `events`.
+	Refused []string
+	// Gone says that the call is cancelled: its output is not read any more, and nothing is answered.
 	Gone bool
 
 	// Chunks, Reports, Logged, Asked, Called and Sent are what tools have sent and asked.
@@ -236,7 +241,7 @@ func (h *Host) Save(state []byte) error {
 
 // StateGet is for tools.
 func (h *Host) StateGet(key string) (*abi.Entry, error) {
-	if err := checkKey(key); err != nil {
+	if err := h.checkKey(key); err != nil {
 		return nil, err
 	}
 	value, has := h.Stored[key]
@@ -248,7 +253,7 @@ func (h *Host) StateGet(key string) (*abi.Entry, error) {
 
 // StateSet is for tools.
 func (h *Host) StateSet(key string, value []byte) (uint64, error) {
-	if err := checkKey(key); err != nil {
+	if err := h.checkKey(key); err != nil {
 		return 0, err
 	}
 	h.version++
@@ -267,7 +272,7 @@ func (h *Host) StateSwap(key string, version *uint64, value []byte) (uint64, err
 
 // StateRemove is for tools.
 func (h *Host) StateRemove(key string) (bool, error) {
-	if err := checkKey(key); err != nil {
+	if err := h.checkKey(key); err != nil {
 		return false, err
 	}
 	_, has := h.Stored[key]
@@ -288,12 +293,23 @@ func (h *Host) StateKeys(prefix, after string) ([]string, error) {
 	return keys[:min(page, len(keys))], nil
 }
 
-func checkKey(key string) error {
-	proper := func(c rune) bool {
-		return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || strings.ContainsRune("._:/-", c)
+func (h *Host) checkKey(key string) error {
+	if err := h.refused("state", key); err != nil {
+		return err
 	}
-	if key == "" || len(key) > 256 || strings.ContainsFunc(key, func(c rune) bool { return !proper(c) }) {
+	if len(key) > 256 || !madeOf(key, "._:/-") {
 		return abi.Fail(nil, "it cannot be kept or read: %q is no key", key)
+	}
+	return nil
+}
+
+// refused says whether the call is cancelled, or a capability not granted.
+func (h *Host) refused(capability, target string) error {
+	if h.Gone {
+		return abi.Cancel("the call was cancelled")
+	}
+	if slices.Contains(h.Refused, capability) {
+		return abi.Refuse(capability, target, "")
 	}
 	return nil
 }
@@ -301,6 +317,9 @@ func checkKey(key string) error {
 // Send is for tools.
 func (h *Host) Send(request abi.Request) (abi.Response, error) {
 	h.Sent = append(h.Sent, request)
+	if err := h.refused("http", request.URL); err != nil {
+		return abi.Response{}, err
+	}
 	if h.Web == nil {
 		return abi.Response{}, abi.Refuse("http", fmt.Sprintf("%s %s", request.Method, request.URL), "")
 	}

@@ -161,8 +161,11 @@ func TestPagesAreOpenedAndAccountsConnected(t *testing.T) {
 	host := portcullistest.New()
 	use := func(ctx context.Context) (string, error) {
 		connected, err := portcullis.Connected(ctx, "mail")
-		if err != nil || !connected {
-			return "", errors.Join(err, portcullis.Connect(ctx, "mail", "Connect it.", "mail"))
+		if err != nil {
+			return "", err
+		}
+		if !connected {
+			return "", portcullis.Connect(ctx, "mail", "Connect it.", "mail")
 		}
 		response, err := portcullis.SendAsJSON(ctx, "mail", portcullis.Request{URL: "/inbox", MaxBody: 3}, 1)
 		if err != nil {
@@ -171,6 +174,9 @@ func TestPagesAreOpenedAndAccountsConnected(t *testing.T) {
 		return fmt.Sprintf("%d %s %t", response.Status, response.Body, response.Truncated), nil
 	}
 	_, err := does(t, host, use)
+	fails(t, err, "denied: connections does not allow `mail`")
+	host.Connections = map[string]func(portcullis.Request) (portcullis.Response, error){"mail": nil}
+	_, err = does(t, host, use)
 	fails(t, err, "elicitation.url")
 	host.Close()
 	_, err = does(t, host, use)
@@ -185,6 +191,12 @@ func TestPagesAreOpenedAndAccountsConnected(t *testing.T) {
 	same(t, err, nil)
 	same(t, text, "200 fou true")
 	same(t, string(host.Sent[0].Body), "1")
+	_, err = does(t, host, func(ctx context.Context) (string, error) {
+		_, err := portcullis.SendAs(ctx, "bank", portcullis.Request{URL: "/"})
+		return "", err
+	})
+	fails(t, err, "denied: connections does not allow `bank`")
+	host.Connections["bank"] = nil
 	_, err = does(t, host, func(ctx context.Context) (string, error) {
 		_, err := portcullis.SendAs(ctx, "bank", portcullis.Request{URL: "/"})
 		return "", err
@@ -211,7 +223,7 @@ func TestResourcesPromptsAndEventsAreLeft(t *testing.T) {
 		return fmt.Sprint(uri, first, again, mixed, bad), errors.Join(err, more, sent)
 	})
 	same(t, err, nil)
-	same(t, text, "portcullis://published/a/btrue false cannot be published: text and bytes do not go together "+
+	same(t, text, "portcullis://published/test/a/btrue false cannot be published: `a/b` has a body of the other kind "+
 		"the event cannot be sent: it cannot be written as JSON: json: unsupported type: func()")
 	same(t, host.Published["a/b"].Text, "one two")
 	same(t, host.Published["a/b"].Title, "One")
@@ -224,7 +236,7 @@ func TestResourcesPromptsAndEventsAreLeft(t *testing.T) {
 	})
 	fails(t, err, "cannot be published: the messages of a prompt are texts")
 	for _, remove := range []func(context.Context, string) error{portcullis.Unpublish, portcullis.UnpublishPrompt} {
-		_, err = does(t, host, func(ctx context.Context) (string, error) { return "", remove(ctx, "a/b") })
+		_, err = does(t, host, func(ctx context.Context) (string, error) { return "", remove(ctx, "gone") })
 		same(t, errors.Is(err, portcullis.ErrNotPublished), true)
 	}
 }
@@ -263,4 +275,81 @@ func TestADoubtIsResolved(t *testing.T) {
 	same(t, in(`{}`, request).Response.Status, 201)
 	called := portcullis.Effect{AgentTool: &portcullis.NamedCall{Name: "notes.add", Arguments: "{}"}}
 	same(t, in(`{}`, called).Result.Structured, "{}")
+}
+
+func TestWhatIsRefusedStaysRefused(t *testing.T) {
+	host := portcullistest.New()
+	host.Refused = []string{"state", "publish", "events"}
+	host.AgentTools = map[string]func(json.RawMessage) (any, error){
+		"slow": func(json.RawMessage) (any, error) { return nil, portcullis.ErrTimeout },
+		"deny": func(json.RawMessage) (any, error) { return nil, portcullis.Denied("http", "GET https://example.com/") },
+	}
+	tools := map[string]func(ctx context.Context) error{
+		"denied: state does not allow `a`": func(ctx context.Context) error { return portcullis.State(ctx).Set("a", nil) },
+		"denied: publish does not allow `resources and prompts`": func(ctx context.Context) error {
+			_, err := portcullis.Publish(ctx, portcullis.Publication{Path: "a"})
+			return err
+		},
+		"denied: events does not allow `a.b`": func(ctx context.Context) error {
+			_, err := portcullis.SendEvent(ctx, "a.b", 1, "")
+			return err
+		},
+		"denied: http does not allow `GET https://example.com/`": func(ctx context.Context) error {
+			_, err := portcullis.CallToolRaw(ctx, "deny", nil)
+			return err
+		},
+		"the question cannot be asked: each of several needs a key": func(ctx context.Context) error {
+			return portcullis.AskMany(ctx, portcullis.NewConfirm("", "Sure?"))
+		},
+	}
+	for expected, use := range tools {
+		_, err := does(t, host, func(ctx context.Context) (string, error) { return "", use(ctx) })
+		fails(t, err, expected)
+	}
+	_, err := does(t, host, func(ctx context.Context) (string, error) {
+		_, err := portcullis.CallToolRaw(ctx, "slow", nil)
+		return "", err
+	})
+	same(t, errors.Is(err, portcullis.ErrTimeout) && !errors.Is(err, portcullis.ErrToolFailed), true)
+	host.Refused = nil
+	for expected, use := range map[string]func(ctx context.Context) error{
+		"cannot be published: `../a` has characters that it must not have": func(ctx context.Context) error {
+			_, err := portcullis.Publish(ctx, portcullis.Publication{Path: "../a"})
+			return err
+		},
+		"cannot be published: `a b` has characters that it must not have": func(ctx context.Context) error {
+			return portcullis.PublishPrompt(ctx, portcullis.Published{Name: "a b"})
+		},
+		"the event cannot be sent: `a..b` is not made of dotted words": func(ctx context.Context) error {
+			_, err := portcullis.SendEvent(ctx, "a..b", 1, "")
+			return err
+		},
+	} {
+		_, err := does(t, host, func(ctx context.Context) (string, error) { return "", use(ctx) })
+		fails(t, err, expected)
+	}
+}
+
+func TestACancelledCallIsAnsweredNothing(t *testing.T) {
+	host := portcullistest.New()
+	host.Gone = true
+	host.Roots = []portcullis.Root{}
+	for _, use := range []func(ctx context.Context) error{
+		func(ctx context.Context) error { _, err := portcullis.Roots(ctx, ""); return err },
+		func(ctx context.Context) error { return portcullis.AskMany(ctx, portcullis.NewRoots("a")) },
+		func(ctx context.Context) error {
+			return portcullis.CallTools(ctx, portcullis.AgentCall{Name: "a"})[0].Err
+		},
+		func(ctx context.Context) error {
+			_, err := portcullis.SendAs(ctx, "a", portcullis.Request{URL: "/"})
+			return err
+		},
+	} {
+		_, err := does(t, host, func(ctx context.Context) (string, error) {
+			err := use(ctx)
+			same(t, errors.Is(ctx.Err(), context.Canceled), true)
+			return "", err
+		})
+		fails(t, err, "the call was cancelled")
+	}
 }

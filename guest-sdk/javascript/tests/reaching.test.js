@@ -233,15 +233,15 @@ test("an account is used", async () => {
 
 test("files, variables and the rest of the budget are there", async () => {
   const { env, files, meter } = guest;
-  const host = new Host({ files: { "/work/a/b.txt": "b" }, env: { TZ: "UTC" }, fuel: 7 });
+  const host = new Host({ files: { "/data/a/b.txt": "b" }, env: { TZ: "UTC" }, fuel: 7 });
   const work = async () => {
-    await files.write("/work/c.txt", "gr\u{fc}n");
-    const listed = await files.list("/work");
-    await files.remove("/work/a/b.txt");
-    return [listed, await files.readText("/work/c.txt"), env.get("TZ"), env.get("HOME"), meter.fuelLeft(), meter.deadlineLeft()];
+    await files.write("/data/c.txt", "gr\u{fc}n");
+    const listed = await files.list("/data");
+    await files.remove("/data/a/b.txt");
+    return [listed, await files.readText("/data/c.txt"), env.get("TZ"), env.get("HOME"), meter.fuelLeft(), meter.deadlineLeft()];
   };
   assert.deepEqual(await run(host, work), [["a", "c.txt"], "gr\u{fc}n", "UTC", undefined, 7, 60_000]);
-  assert.deepEqual(host.files, { "/work/c.txt": "gr\u{fc}n" });
+  assert.deepEqual(host.files, { "/data/c.txt": "gr\u{fc}n" });
   await assert.rejects(run(host, () => files.read("/work/d")), { kind: "no-entry" });
   await assert.rejects(run(new Host(), () => files.read("/work/d")), guest.Denied);
   assert.equal(await run(new Host({ fuel: undefined }), () => meter.fuelLeft()), undefined);

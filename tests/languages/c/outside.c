@@ -91,6 +91,15 @@ const pc_field fetched_fields[] = {
     PC_END,
 };
 
+/* GET without a body, or POST of it as JSON. */
+static void put_body(pc_request *request, const fetching *asked) {
+    if (asked->body.at == NULL) return;
+    pc_json body = pc_json_object();
+    pc_set(&body, "body", pc_json_of_text(asked->body));
+    request->body = pc_json_write(&body);
+    request->content_type = "application/json";
+}
+
 const pc_error *fetch(const pc_call *call, const void *arguments, pc_result *result) {
     (void)call;
     const fetching *asked = arguments;
@@ -101,12 +110,7 @@ const pc_error *fetch(const pc_call *call, const void *arguments, pc_result *res
         .headers_count = 1,
         .most = 20,
     };
-    if (asked->body.at != NULL) {
-        pc_json body = pc_json_object();
-        pc_set(&body, "body", pc_json_of_text(asked->body));
-        request.body = pc_json_write(&body);
-        request.content_type = "application/json";
-    }
+    put_body(&request, asked);
     pc_response response;
     PC_TRY(pc_send(&request, &response));
     if (response.status == 500) return pc_status(&response);
@@ -159,12 +163,7 @@ const pc_error *account(const pc_call *call, const void *arguments, pc_result *r
     }
     pc_header kind = {pc_of("x-kind"), pc_of("person")};
     pc_request request = {.url = asked->path, .headers = &kind, .headers_count = 1};
-    if (asked->body.at != NULL) {
-        pc_json body = pc_json_object();
-        pc_set(&body, "body", pc_json_of_text(asked->body));
-        request.body = pc_json_write(&body);
-        request.content_type = "application/json";
-    }
+    put_body(&request, asked);
     pc_response response;
     PC_TRY(pc_send_as("service", &request, &response));
     PC_TRY(pc_status(&response));

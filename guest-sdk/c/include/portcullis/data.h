@@ -6,6 +6,7 @@
 #ifndef PORTCULLIS_DATA_H
 #define PORTCULLIS_DATA_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,6 +41,7 @@ bool pc_is(pc_text text, const char *string);
 pc_text pc_or(pc_text text, const char *otherwise);
 /* As printf; "%.*s" ends at the first NUL of a text. A NUL is behind the result, so that `at` is a C string, too. */
 pc_text pc_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+pc_text pc_formatted(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 /* All texts with a separator between them. */
 pc_text pc_join(const pc_text *texts, size_t count, const char *separator);
 /* With ASCII letters in upper case. */

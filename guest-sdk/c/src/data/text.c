@@ -59,7 +59,7 @@ pc_text pc_or(pc_text text, const char *otherwise) {
     return text.at == NULL ? pc_of(otherwise) : text;
 }
 
-static pc_text formatted(const char *format, va_list arguments) {
+pc_text pc_formatted(const char *format, va_list arguments) {
     va_list again;
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
@@ -73,7 +73,7 @@ static pc_text formatted(const char *format, va_list arguments) {
 pc_text pc_format(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    pc_text text = formatted(format, arguments);
+    pc_text text = pc_formatted(format, arguments);
     va_end(arguments);
     return text;
 }
@@ -176,7 +176,7 @@ pc_text pc_valid(pc_text bytes) {
 static const pc_error *made(pc_error_kind kind, const char *format, va_list arguments) {
     pc_error *error = pc_alloc(sizeof *error);
     error->kind = kind;
-    error->text = pc_valid(formatted(format, arguments));
+    error->text = pc_valid(pc_formatted(format, arguments));
     return error;
 }
 

@@ -1,9 +1,6 @@
 /* The host of tests: its table, its notes, and how it calls the plugin. */
 #include "fake.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 const pc_reply *replies_table;
 static bool *used;
 size_t replies_count;
@@ -22,16 +19,11 @@ void pc_test_begin(const pc_reply *replies, size_t count) {
 }
 
 void note(const char *format, ...) {
-    va_list arguments, again;
-    va_start(arguments, format);
-    va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    char *text = pc_alloc((size_t)length + 1);
-    vsnprintf(text, (size_t)length + 1, format, again);
-    va_end(arguments);
-    va_end(again);
+    va_list arguments;
     notes = pc_one_more(notes, notes_count, sizeof *notes);
-    notes[notes_count++] = (pc_text){text, (size_t)length};
+    va_start(arguments, format);
+    notes[notes_count++] = pc_formatted(format, arguments);
+    va_end(arguments);
 }
 
 pc_text pc_test_noted(void) {

@@ -18,7 +18,8 @@ func Reconcile(call wit.CallContext, name, arguments string, inDoubt reconcile.E
 	switch {
 	case verdict.NotDone:
 		return reconcile.MakeVerdictNotDone()
-	case verdict.Response != nil && inDoubt.Effect.Tag() == reconcile.EffectHttp:
+	// A status that is none says nothing.
+	case verdict.Response != nil && verdict.Response.Status >= 100 && verdict.Response.Status < 600 && inDoubt.Effect.Tag() == reconcile.EffectHttp:
 		response := reconcile.HttpResponse{Status: uint16(verdict.Response.Status), Body: verdict.Response.Body}
 		for _, header := range verdict.Response.Headers {
 			response.Headers = append(response.Headers, witTypes.Tuple2[string, []uint8]{F0: header.Name, F1: []byte(header.Value)})
