@@ -131,67 +131,6 @@ fn a_transcript_that_cannot_be_read_says_where() {
     assert!(ran.refused().contains("the folder `tests` cannot be read"), "{}", ran.refused());
 }
 
-/// The transcripts that plugins have beside them.
-#[test]
-fn plugins_do_what_their_transcripts_say() {
-    let home = Home::new();
-    for name in ["data", "pdf"] {
-        let mut arguments = vec!["test".to_owned(), paths::real_plugin(name).to_str().unwrap().to_owned()];
-        let files = fs::read_dir(paths::root().join("plugins").join(name).join("tests")).unwrap();
-        let files = files.map(|file| file.unwrap().path().to_str().unwrap().to_owned());
-        arguments.extend(files.filter(|file| file.ends_with(".toml")));
-        assert!(arguments.len() > 2, "{name} has no transcript");
-        portcullis(&home, &arguments.iter().map(String::as_str).collect::<Vec<_>>()).good();
-    }
-}
-
-/// Loops, bombs and broken tables: each ends by an error that says what is wrong, or by a limit of the call.
-#[test]
-fn hostile_pdfs_end() {
-    const MAKE: &str = r"
-import zlib
-def pdf(name, pages, content=b'BT ET', extra=b'', xref=b'startxref\n0\n'):
-    stream = b'<< /Length %d %s >> stream\n%s\nendstream' % (len(content), extra, content)
-    parts = [b'<< /Type /Catalog /Pages 2 0 R >>', pages, b'<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> /MediaBox [0 0 9 9] >>', stream]
-    body = b''.join(b'%d 0 obj %s endobj\n' % (number, part) for number, part in enumerate(parts, 1))
-    open(name, 'wb').write(b'%PDF-1.7\n' + body + b'trailer << /Root 1 0 R /Size 5 >>\n' + xref + b'%%EOF\n')
-one = b'<< /Type /Pages /Kids [3 0 R] /Count 1 >>'
-bomb = zlib.compress(bytes(200_000_000), 9)
-pdf('bomb.pdf', one, bomb, b'/Filter /FlateDecode')
-pdf('nested.pdf', one, zlib.compress(bomb, 9), b'/Filter [/FlateDecode /FlateDecode]')
-pdf('loop.pdf', b'<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 2 >>')
-pdf('count.pdf', b'<< /Type /Pages /Kids [3 0 R] /Count 999999999 >>')
-pdf('xref.pdf', b'<< /Type /Pages /Kids [9 0 R] /Count 1 >>', xref=b'startxref\n99999999\n')
-pdf('deep.pdf', one, b'[' * 100_000)
-";
-    let home = Home::new();
-    let mut python = std::process::Command::new(paths::python());
-    python.args(["-c", MAKE]).current_dir(home.path());
-    suite::cli::run(python).good();
-    home.write(
-        "portcullis.toml",
-        suite::plugin_from(
-            "pdf",
-            &paths::real_plugin("pdf"),
-            "limits.memory = \"128 MiB\"\nlimits.fuel = 2_000_000_000\n\
-             grants.filesystem = [{ host = \".\", guest = \"/pdf\", access = \"read\" }]\n",
-        ),
-    );
-    for (file, ends) in [
-        ("bomb", "page 1 is damaged: Limit reached while decompressing"),
-        ("nested", "page 1 is damaged: Limit reached while decompressing"),
-        ("loop", "is damaged: Detected cyclic page references"),
-        ("count", "\"total_pages\":1,"),
-        ("xref", "the document has 0 pages"),
-        ("deep", "\"text\":\"\""),
-    ] {
-        let path = format!("path=/pdf/{file}.pdf");
-        let ran = portcullis(&home, &["call", "pdf", "text", &path, "--config", "portcullis.toml"]);
-        let said = format!("{}{}", ran.stdout, ran.stderr);
-        assert!(said.contains(ends), "{file}: {ran:?}");
-    }
-}
-
 /// A guest with a manifest that requests this.
 fn requesting(home: &Home, guest: &str, requests: Value) -> std::path::PathBuf {
     let manifest = json!({"name": guest, "version": "0.1.0", "requests": requests});

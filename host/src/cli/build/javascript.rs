@@ -98,14 +98,27 @@ fn entry(main: &Path, sdk: &Path, exports: &[String], project: &Project) -> Stri
 fn bundle(tools: &Path, work: &Path, name: &str, entry: &str, options: &[&str]) -> anyhow::Result<PathBuf> {
     let (from, to) = (work.join(format!("{name}-entry.mjs")), work.join(format!("{name}.mjs")));
     fs::write(&from, entry).with_context(|| format!("cannot write {}", from.display()))?;
-    let mut esbuild = Command::new("node");
-    esbuild.arg(tools.join("esbuild/bin/esbuild")).arg(&from).args(["--bundle", "--format=esm", "--target=esnext"]);
+    let mut esbuild = bundler(tools);
+    esbuild.arg(&from).args(["--bundle", "--format=esm", "--target=esnext"]);
     esbuild.args(["--log-level=warning", "--charset=utf8"]).args(options).arg(format!("--outfile={}", to.display()));
     // From everywhere the same SDK, so that there is one list of what was offered.
     let sdk = work.join("javascript/src");
     esbuild.arg(format!("--alias:portcullis-guest={}", sdk.join("index.js").display()));
     quiet(&mut esbuild, toolchain::NODE)?;
     Ok(to)
+}
+
+/// esbuild itself, of the one platform that npm has installed it for. Its wrapper for Node adds a stack of its own to an author's mistakes.
+fn bundler(tools: &Path) -> Command {
+    let platforms = fs::read_dir(tools.join("@esbuild")).into_iter().flatten().flatten();
+    match platforms.map(|platform| platform.path().join("bin/esbuild")).find(|program| program.is_file()) {
+        Some(program) => Command::new(program),
+        None => {
+            let mut node = Command::new("node");
+            node.arg(tools.join("esbuild/bin/esbuild"));
+            node
+        }
+    }
 }
 
 /// A namespace as long as `wasi:`, and a version that the embedded runtime does not use.
