@@ -125,7 +125,6 @@ const pc_error *rows_read(database *open, sqlite3_stmt *statement, int64_t most,
         found->columns.at[found->columns.count++] = pc_valid(pc_join(&name, 1, ""));
     }
     waiting waiting = {.count = 0};
-    size_t bytes = 0;
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
         if ((int64_t)found->rows.count == most) {
             stop(found, "max_rows: there are more rows");
@@ -134,8 +133,8 @@ const pc_error *rows_read(database *open, sqlite3_stmt *statement, int64_t most,
         pc_json row = pc_json_array();
         for (int i = 0; i < columns; i++) pc_push(&row, value_of(statement, i));
         pc_text line = pc_json_write(&row);
-        bytes += line.length;
-        if (bytes > MOST_BYTES) {
+        found->bytes += line.length;
+        if (found->bytes > MOST_BYTES) {
             stop(found, "size: a result has at most 1 MiB; select fewer columns or rows");
             break;
         }

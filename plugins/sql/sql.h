@@ -50,6 +50,7 @@ typedef struct {
     PC_LIST(pc_json) rows; /* each an array */
     bool truncated;
     pc_text reason; /* why; none if it is not truncated */
+    size_t bytes;   /* of all rows as JSON, also of other statements of the call */
 } found_rows;
 
 /* Binds an array to `?`, or an object to `:name`, `@name` and `$name`. NULL: there are none. */

@@ -68,7 +68,8 @@ const pc_field execute_returns[] = {
     {PC_INTEGER(executed, statements)},
     {PC_INTEGER(executed, changes), .about = "Rows that were inserted, changed or removed, also by triggers."},
     {PC_INTEGER(executed, last_row_id)},
-    {"rows", offsetof(executed, returned.rows), {.kind = PC_IS_LIST, .of = &row}, .about = "What RETURNING returned; at most 1,000 rows."},
+    {"rows", offsetof(executed, returned.rows), {.kind = PC_IS_LIST, .of = &row}, .about = "What RETURNING returned."},
+    {"truncated", offsetof(executed, returned.truncated), {.kind = PC_IS_TRUTH, PC_LAID_OUT(bool)}, .about = "RETURNING returned more: at most 1,000 rows and 1 MiB are here."},
     PC_END,
 };
 
