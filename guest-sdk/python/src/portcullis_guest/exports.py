@@ -48,9 +48,13 @@ class Tools:
         def run() -> wit.ToolResult:
             if name not in PLUGIN.tools:
                 raise InvalidArguments(f"there is no tool named {name}")
-            return _result(PLUGIN.tools[name].run(_context(ctx), arguments))
+            return call(PLUGIN.tools[name], ctx, arguments)
 
         return _run(run)
+
+
+def call(tool: Tool, ctx: wit.CallContext, arguments: str) -> wit.ToolResult:
+    return _result(tool.run(_context(ctx), arguments))
 
 
 def _result(result: content.ToolResult) -> wit.ToolResult:

@@ -2,7 +2,7 @@
 
 use super::command::{quiet, step};
 use super::project::Project;
-use super::{toolchain, wit};
+use super::{single_module, toolchain, wit};
 use anyhow::{Context, ensure};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,6 +11,9 @@ use std::process::Command;
 
 /// The engine runs no jobs of promises in the synchronous ABI, so that `async` functions become generators over the SDK's own.
 const NOT_SUPPORTED: [&str; 3] = ["async-await", "async-generator", "for-await"];
+
+/// What componentize-qjs loads modules with while it builds. Its components keep the import, and a stub that traps.
+const LOADER: &str = "local:init/module-loader";
 
 pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     let tools = toolchain::node()?;
@@ -42,14 +45,14 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
         build.arg(tools.join("componentize-qjs/bin/componentize-qjs")).arg("--wit").arg(&bound);
         build.args(["--world", wit::WORLD, "--js"]).arg(&bundled);
         // --sync: the interfaces are sync-typed, and the host runs without the component model's async part.
-        quiet(build.args(["--sync", "--opt-size", "--output"]).arg(&built), toolchain::NODE)
+        quiet(build.args(["--sync", "--output"]).arg(&built), toolchain::NODE)
     })?;
     let mut bytes = fs::read(&built).context("componentize-qjs wrote no component")?;
     if is_strange {
         familiar(&mut bytes);
     }
     fs::remove_file(built)?;
-    Ok(bytes)
+    single_module::link(&bytes, &[LOADER]).context("cannot link the modules of the component")
 }
 
 /// Makes `portcullis-guest` known to editors and tests, as npm would for `file:.portcullis/javascript`.

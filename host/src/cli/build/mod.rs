@@ -11,6 +11,7 @@ mod packages;
 mod project;
 mod python;
 mod rust;
+mod single_module;
 mod toolchain;
 mod wit;
 

@@ -1,0 +1,228 @@
+//! The merged module: the index spaces of all libraries, one after another.
+
+use super::component::{Component, Linked, Origin};
+use super::outline::{FUNCTIONS, GLOBALS, MEMORIES, Outline, TABLES, imported_space};
+use super::renumber::{Renumber, Result};
+use anyhow::{Context, anyhow, bail, ensure};
+use std::collections::{HashMap, HashSet};
+use wasm_encoder::reencode::Reencode;
+use wasm_encoder::{
+    CodeSection, DataCountSection, DataSection, ElementSection, EntityType, ExportKind, ExportSection, Function,
+    FunctionSection, GlobalSection, ImportSection, Instruction, MemorySection, Module, NameMap, NameSection,
+    TableSection, TypeSection,
+};
+use wasmparser::{ElementKind, KnownCustom, Name, NameSectionReader, Parser, Payload, TypeRef};
+
+/// What allocates memory for the component model, by the name that it has in modules.
+const REALLOC: &str = "cabi_realloc";
+/// What frees a function's results is named like the function, after this.
+const POST_RETURN: &str = "cabi_post_";
+
+/// `missing` interfaces become functions that trap; of what is lifted, `exported` is kept.
+pub(super) fn merge(
+    component: &Component<'_>,
+    missing: &[&str],
+    exported: &HashSet<String>,
+) -> anyhow::Result<Vec<u8>> {
+    let outlines = component.libraries.iter().map(|library| Outline::read(library.bytes));
+    let outlines: Vec<Outline<'_>> = outlines.collect::<anyhow::Result<_>>()?;
+    let (traps, imports) = outside(component, &outlines)?.into_iter().partition(|one| missing.contains(&one.module));
+    let plan = Plan::new(component, &outlines, imports, traps)?;
+    let mut sections = Sections::default();
+    for import in &plan.imports {
+        let ty = EntityType::Function(plan.maps[import.library].types + import.ty);
+        sections.imports.import(import.module, import.name, ty);
+    }
+    for (library, (map, outline)) in component.libraries.iter().zip(plan.maps.iter().zip(&outlines)) {
+        let mut map = Renumber { constants: Some(&plan.constants), ..map.clone() };
+        let imported = u32::try_from(map.spaces[FUNCTIONS].len())? - outline.own[FUNCTIONS];
+        sections.append(library.bytes, &mut map, imported).map_err(|error| anyhow!("{error}"))?;
+    }
+    for trap in &plan.traps {
+        sections.functions.function(plan.maps[trap.library].types + trap.ty);
+        let mut body = Function::new([]);
+        body.instruction(&Instruction::Unreachable).instruction(&Instruction::End);
+        sections.code.function(&body);
+    }
+    for filler in &component.fillers {
+        sections.fill(filler, &plan)?;
+    }
+    sections.exports.export("memory", ExportKind::Memory, 0);
+    let named = component.lifted.iter().map(|origin| (None, origin));
+    for (name, origin) in named.chain(component.realloc.iter().map(|origin| (Some(REALLOC), origin))) {
+        let Origin::Library(place, own) = origin else { bail!("the component lifts what no module has") };
+        let index = plan.export(*place, own, FUNCTIONS)?;
+        let name = name.unwrap_or(own);
+        if name == REALLOC || exported.contains(name.strip_prefix(POST_RETURN).unwrap_or(name)) {
+            sections.exports.export(name, ExportKind::Func, index);
+        }
+    }
+    Ok(sections.module())
+}
+
+/// A function that no library has, with one that imports it and its type there.
+struct Outside<'a> {
+    module: &'a str,
+    name: &'a str,
+    library: usize,
+    ty: u32,
+}
+
+/// Each once.
+fn outside<'a>(component: &Component<'a>, outlines: &[Outline<'a>]) -> anyhow::Result<Vec<Outside<'a>>> {
+    let (mut functions, mut seen) = (Vec::new(), HashSet::new());
+    for (place, (library, outline)) in component.libraries.iter().zip(outlines).enumerate() {
+        for import in &outline.imports {
+            let (module, name) = (import.module, import.name);
+            if *library.origin(module, name)? == Origin::Component && seen.insert((module, name)) {
+                let TypeRef::Func(ty) = import.ty else { bail!("nobody has {module} {name}, which is no function") };
+                functions.push(Outside { module, name, library: place, ty });
+            }
+        }
+    }
+    Ok(functions)
+}
+
+/// Where everything will be.
+struct Plan<'a> {
+    outlines: &'a [Outline<'a>],
+    imports: Vec<Outside<'a>>,
+    traps: Vec<Outside<'a>>,
+    /// Of each library.
+    maps: Vec<Renumber<'a>>,
+    constants: HashMap<u32, i32>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(
+        component: &Component<'a>,
+        outlines: &'a [Outline<'a>],
+        imports: Vec<Outside<'a>>,
+        traps: Vec<Outside<'a>>,
+    ) -> anyhow::Result<Self> {
+        let mut next = [u32::try_from(imports.len())?, 0, 0, 0];
+        let own: u32 = outlines.iter().map(|outline| outline.own[FUNCTIONS]).sum();
+        let place = |first, list: &[Outside<'a>]| -> Vec<_> {
+            (first..).zip(list).map(|(index, one)| ((one.module, one.name), index)).collect()
+        };
+        let outside: HashMap<_, u32> =
+            place(0, &imports).into_iter().chain(place(next[FUNCTIONS] + own, &traps)).collect();
+        let mut plan = Self { outlines, imports, traps, maps: vec![], constants: HashMap::new() };
+        let (mut types, mut data, mut elements) = (0, 0, 0);
+        for (library, outline) in component.libraries.iter().zip(outlines) {
+            let mut map = Renumber { types, data, elements, ..Renumber::default() };
+            for import in &outline.imports {
+                let (space, names) = (imported_space(import)?, (import.module, import.name));
+                map.spaces[space].push(match library.origin(names.0, names.1)? {
+                    Origin::Library(place, name) => Some(plan.export(*place, name, space)?),
+                    Origin::Component => outside.get(&names).copied(),
+                });
+            }
+            plan.constants.extend(outline.constants.iter().map(|(place, value)| (next[GLOBALS] + place, *value)));
+            for ((indices, next), count) in map.spaces.iter_mut().zip(&mut next).zip(outline.own) {
+                indices.extend((*next..*next + count).map(Some));
+                *next += count;
+            }
+            (types, data, elements) = (types + outline.types, data + outline.data, elements + outline.elements);
+            plan.maps.push(map);
+        }
+        ensure!(next[MEMORIES] == 1, "the modules have {} memories", next[MEMORIES]);
+        Ok(plan)
+    }
+
+    /// Where a library's export is.
+    fn export(&self, place: usize, name: &str, space: usize) -> anyhow::Result<u32> {
+        let own = self.outlines.get(place).and_then(|outline| outline.export(name, space));
+        let index = own.and_then(|index| *self.maps.get(place)?.spaces[space].get(index)?);
+        index.with_context(|| format!("{name} is needed before a module exports it"))
+    }
+}
+
+#[derive(Default)]
+struct Sections {
+    types: TypeSection,
+    imports: ImportSection,
+    functions: FunctionSection,
+    tables: TableSection,
+    memories: MemorySection,
+    globals: GlobalSection,
+    exports: ExportSection,
+    elements: ElementSection,
+    code: CodeSection,
+    data: DataSection,
+    names: NameMap,
+}
+
+impl Sections {
+    /// `imported` is how many of its functions are imports.
+    fn append(&mut self, module: &[u8], map: &mut Renumber<'_>, imported: u32) -> Result<()> {
+        for payload in Parser::new(0).parse_all(module) {
+            match payload? {
+                Payload::TypeSection(section) => map.parse_type_section(&mut self.types, section)?,
+                Payload::FunctionSection(section) => map.parse_function_section(&mut self.functions, section)?,
+                Payload::TableSection(section) => map.parse_table_section(&mut self.tables, section)?,
+                Payload::MemorySection(section) => map.parse_memory_section(&mut self.memories, section)?,
+                Payload::GlobalSection(section) => map.parse_global_section(&mut self.globals, section)?,
+                Payload::ElementSection(section) => map.parse_element_section(&mut self.elements, section)?,
+                Payload::DataSection(section) => map.parse_data_section(&mut self.data, section)?,
+                Payload::CodeSectionEntry(body) => map.parse_function_body(&mut self.code, body)?,
+                Payload::CustomSection(custom) => {
+                    if let KnownCustom::Name(names) = custom.as_known() {
+                        self.name(names, map, imported)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The names of functions are in the backtrace of a trap.
+    fn name(&mut self, names: NameSectionReader<'_>, map: &Renumber<'_>, imported: u32) -> Result<()> {
+        for subsection in names {
+            let Name::Function(functions) = subsection? else { continue };
+            for function in functions {
+                let function = function?;
+                // What is imported has its name where it comes from.
+                if let (Some(index), true) = (map.item(FUNCTIONS, function.index), function.index >= imported) {
+                    self.names.append(index, function.name);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a module puts into tables after all others have started.
+    fn fill(&mut self, filler: &Linked<'_>, plan: &Plan<'_>) -> anyhow::Result<()> {
+        let mut map = Renumber::default();
+        for import in &Outline::read(filler.bytes)?.imports {
+            let space = imported_space(import)?;
+            map.spaces[space].push(match filler.origin(import.module, import.name)? {
+                Origin::Library(place, name) => Some(plan.export(*place, name, space)?),
+                Origin::Component => None,
+            });
+        }
+        for payload in Parser::new(0).parse_all(filler.bytes) {
+            let Payload::ElementSection(section) = payload? else { continue };
+            for element in section {
+                let element = element?;
+                let ElementKind::Active { table_index, .. } = element.kind else { bail!("code fills a table") };
+                // Tables of others are filled by the encoder.
+                if map.item(TABLES, table_index.unwrap_or(0)).is_some() {
+                    map.parse_element(&mut self.elements, element).map_err(|error| anyhow!("{error}"))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn module(self) -> Vec<u8> {
+        let (mut module, mut names) = (Module::new(), NameSection::new());
+        names.functions(&self.names);
+        module.section(&self.types).section(&self.imports).section(&self.functions).section(&self.tables);
+        module.section(&self.memories).section(&self.globals).section(&self.exports).section(&self.elements);
+        module.section(&DataCountSection { count: self.data.len() }).section(&self.code).section(&self.data);
+        module.section(&names);
+        module.finish()
+    }
+}
