@@ -137,6 +137,19 @@ good.executemany("insert into t values (?, ?)", [(number, "x" * 50) for number i
 good.execute("create index i on t(b)")
 good.commit()
 good.close()
+schema = sqlite3.connect("data/schema.db")
+schema.executescript("""
+CREATE TABLE t(a); CREATE TABLE u(a);
+CREATE VIEW leaves AS SELECT load_extension('/data/x.so') AS x;
+CREATE VIEW settings AS SELECT * FROM pragma_table_info('t');
+CREATE VIEW hidden AS SELECT json('{') AS x;
+CREATE VIEW endless AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT max(n) FROM c;
+PRAGMA recursive_triggers = ON;
+CREATE TRIGGER again AFTER INSERT ON t BEGIN INSERT INTO t VALUES (new.a + 1); END;
+CREATE TRIGGER leave AFTER INSERT ON u BEGIN SELECT load_extension('/data/x.so'); END;
+""")
+schema.commit()
+schema.close()
 whole = open("data/good.db", "rb").read()
 for seed in range(8):
     dice, bytes_ = random.Random(seed), bytearray(whole)
@@ -173,6 +186,26 @@ fn sql_survives_hostile_queries_and_databases() {
     let returning = "UPDATE t SET b = 'y' || a RETURNING a, replace(hex(zeroblob(1000)), '0', 'y');";
     let said = run("execute", "good", &returning.repeat(2));
     assert!(said.contains("\"changes\":1000,") && said.contains("\"truncated\":true"), "{said}");
+    // What a database's own schema would do to those who read it or change it.
+    for (sql, said) in [
+        ("SELECT * FROM leaves", "no such function: load_extension"),
+        ("SELECT * FROM settings", "unsafe use of virtual table"),
+        ("SELECT x FROM hidden", "malformed JSON"),
+        ("SELECT * FROM endless", "the call's fuel is nearly used up"),
+    ] {
+        let answer = query("schema", sql);
+        assert!(answer.contains(said), "{sql}: {answer}");
+    }
+    for (sql, said) in [
+        ("INSERT INTO t VALUES (1)", "too many levels of trigger recursion"),
+        ("INSERT INTO u VALUES (1)", "no such function: load_extension"),
+        ("CREATE VIRTUAL TABLE v USING csv(filename = '/data/good.db')", "no such module: csv"),
+        ("UPDATE sqlite_schema SET sql = 'CREATE TABLE t(z)'", "may not be modified"),
+    ] {
+        let answer = run("execute", "schema", sql);
+        assert!(answer.contains(said), "{sql}: {answer}");
+        assert!(query("schema", "SELECT count(*) AS n FROM t").contains("[[0]]"), "{sql} is undone as a whole");
+    }
     for seed in 0..8 {
         let said = query(&seed.to_string(), "SELECT count(b), max(a), (SELECT count(*) FROM t WHERE b > 'a') FROM t");
         let is_answered = said.contains("\"count\":1,");
