@@ -1,11 +1,15 @@
 //! `portcullis test`: transcripts of calls, run against the real host.
 
+mod client_kind;
+mod http_reply;
 mod outcome;
 mod published;
+mod reply;
 mod requests;
 mod run;
 mod script;
 mod state;
+mod tool_reply;
 mod transcript;
 
 use super::terminal::show_work;
