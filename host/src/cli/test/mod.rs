@@ -4,6 +4,7 @@ mod client_kind;
 mod http_reply;
 mod outcome;
 mod published;
+mod record;
 mod reply;
 mod requests;
 mod run;
@@ -11,6 +12,8 @@ mod script;
 mod state;
 mod tool_reply;
 mod transcript;
+
+pub(super) use record::Recording;
 
 use super::terminal::show_work;
 use super::text::print_error;
