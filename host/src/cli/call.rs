@@ -28,7 +28,7 @@ const INTERRUPTED: u8 = 130;
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Exit status: 0 if the tool succeeded, 1 if it failed, 2 for wrong usage, 3 if it was denied, 130 if interrupted."
+    after_help = "Exit status: 0 if the tool succeeded, 1 if it failed or was not recorded, 2 for wrong usage, 3 if it was denied, 130 if interrupted."
 )]
 pub(super) struct Call {
     /// The tool as clients see it, such as files__read; or the plugin's name, followed by the tool's own name. The plugin may
@@ -138,7 +138,11 @@ impl Call {
         }
         eprintln!("{}", usage_line(&finished.usage));
         let recorded = match recording {
-            Some(recording) => Some(recording.finish(&config, &called.tool, &value, &finished).await),
+            Some(recording) => Some(tokio::select! {
+                biased;
+                () = cancel.cancelled() => Err(anyhow::anyhow!("interrupted; the call was not recorded")),
+                recorded = recording.finish(&config, &called.tool, &value, &finished) => recorded,
+            }),
             None => None,
         };
         if self.json.is_set {

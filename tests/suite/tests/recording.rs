@@ -251,6 +251,12 @@ fn no_secret_gets_into_the_file() {
 
 #[test]
 fn what_is_too_much_or_has_no_answer_is_refused() {
+    let home = configured(&plugin("large", ""));
+    let ran = record(&home, &["large", "run", "path=structure", "n=3"], "large.toml");
+    assert!(unrecorded(&home, &ran, "large.toml").contains("more than the 8388608 of a transcript"), "{}", ran.stderr);
+    let ran = record(&home, &["large", "run", "path=picture", "n=3"], "picture.toml");
+    let written = recorded(&home, &ran, &paths::guest("large"), "picture.toml");
+    assert!(written.contains("[image/png, 3145728 bytes]") && written.len() < 1_000, "{written}");
     let (web, home, _) = fetching();
     for (path, part) in [
         ("GET HOST/large", "it is more than a transcript can hold, 4 MiB, with the answer to `GET http://localhost:"),
@@ -283,6 +289,17 @@ fn changes_in_granted_directories_are_not_made_twice() {
     let written = recorded(&home, &ran, &paths::guest("read-inside"), "tests/read.toml");
     assert!(written.contains("host = \"../work\""), "{written}");
     assert!(ran.stderr.contains("files of a granted directory, which the transcript does not hold"), "{ran:?}");
+}
+
+#[test]
+fn addresses_of_published_resources_are_those_of_the_plugin() {
+    let home = configured(&plugin("publish-all", "grants.publish = true"));
+    let ran = record(&home, &["publish-all", "run"], "published.toml");
+    let written = recorded(&home, &ran, &paths::guest("publish-all"), "published.toml");
+    assert!(
+        written.contains("plugin = \"publish-all\"") && written.contains("publish-all/report/today.txt"),
+        "{written}"
+    );
 }
 
 #[test]

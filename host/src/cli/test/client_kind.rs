@@ -23,7 +23,7 @@ impl ClientKind {
     }
 
     /// From what a client can do in life; none for all.
-    pub(super) fn of(abilities: Abilities) -> Option<Vec<Self>> {
+    pub(super) fn from_live(abilities: Abilities) -> Option<Vec<Self>> {
         let has = |kind: &Self| match kind {
             Self::Form => abilities.form,
             Self::Url => abilities.url,
@@ -42,7 +42,7 @@ mod tests {
     fn a_client_is_what_it_can_do() {
         for kinds in [None, Some(vec![]), Some(vec![ClientKind::Form]), Some(vec![ClientKind::Url, ClientKind::Sample])]
         {
-            assert_eq!(ClientKind::of(ClientKind::abilities(kinds.as_deref())), kinds);
+            assert_eq!(ClientKind::from_live(ClientKind::abilities(kinds.as_deref())), kinds);
         }
     }
 }

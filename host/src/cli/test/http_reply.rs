@@ -74,7 +74,7 @@ pub(super) fn credentials(headers: &HeaderMap) -> impl Iterator<Item = (&HeaderN
 
 impl HttpReply {
     /// As it was answered in life.
-    pub(super) fn of(request: String, status: u16, headers: &HeaderMap, body: Vec<u8>) -> Self {
+    pub(super) fn from_live(request: String, status: u16, headers: &HeaderMap, body: Vec<u8>) -> Self {
         let headers = headers.iter().filter(|(name, _)| is_recorded(name));
         let text =
             |(name, value): (&HeaderName, &HeaderValue)| Some((name.to_string(), value.to_str().ok()?.to_owned()));
@@ -187,7 +187,7 @@ mod tests {
         ];
         let headers = headers(&given);
         for bytes in [&b"Hello\n"[..], b"", &[0, 159, 146, 150]] {
-            let reply = HttpReply::of("GET https://a.example/".into(), 404, &headers, bytes.to_vec());
+            let reply = HttpReply::from_live("GET https://a.example/".into(), 404, &headers, bytes.to_vec());
             let text = toml_edit::ser::to_string(&reply).unwrap();
             assert!(!text.contains("canary") && text.contains(r#"link = ["<a>", "<b>"]"#), "{text}");
             let read: HttpReply = toml_edit::de::from_str(&text).unwrap();

@@ -1,6 +1,7 @@
 //! `portcullis test`: transcripts of calls, run against the real host.
 
 mod client_kind;
+mod fits_toml;
 mod http_reply;
 mod outcome;
 mod published;

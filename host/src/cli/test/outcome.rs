@@ -5,10 +5,16 @@ use plugins::calls::{Answer, FinishedCall};
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 use std::collections::BTreeMap;
+use std::time::Duration;
 use toml_edit::{DocumentMut, Item, Table, value};
 
 /// Units of fuel to which a measured ceiling is rounded up, so that a small change of the plugin does not break it.
 const FUEL_STEP: u64 = 100_000;
+
+/// How long the shortest difference is looked for, and how many lines of it are shown. A plugin whose output is large, and
+/// another one each time, could otherwise take minutes and fill the terminal.
+const DIFF_TIME: Duration = Duration::from_secs(2);
+const DIFF_LINES: usize = 1_000;
 
 const COMPARED: [&str; 3] = ["text", "structured", "error"];
 const COMPARED_LISTS: [&str; 4] = ["chunks", "asked", "called", "sent"];
@@ -133,7 +139,7 @@ fn lines(value: &Value) -> String {
 }
 
 fn diff(expected: &str, found: &str) -> String {
-    let diff = TextDiff::from_lines(expected, found);
+    let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(expected, found);
     let line = |change: similar::Change<&str>| {
         let sign = match change.tag() {
             ChangeTag::Delete => '-',
@@ -142,5 +148,28 @@ fn diff(expected: &str, found: &str) -> String {
         };
         format!("    {sign} {}\n", platform::telemetry::printable(change.value().trim_end_matches('\n')))
     };
-    diff.iter_all_changes().map(line).collect()
+    let mut changes = diff.iter_all_changes();
+    let mut shown: String = changes.by_ref().take(DIFF_LINES).map(line).collect();
+    let left = changes.count();
+    if left > 0 {
+        shown += &format!("    ... and {left} more lines\n");
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_without_end_is_cut() {
+        let lines = |seed: u64| -> String {
+            let next = |at: u64| at.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(seed).rotate_left(17) % 97;
+            (0..300_000).map(|at| format!("{}\n", next(at))).collect()
+        };
+        let told = diff(&lines(1), &lines(77));
+        assert_eq!(told.lines().count(), DIFF_LINES + 1);
+        assert!(told.lines().last().is_some_and(|line| line.ends_with(" more lines")), "{told}");
+        assert_eq!(diff("a\nb\n", "a\nc\n"), "      a\n    - b\n    + c\n");
+    }
 }

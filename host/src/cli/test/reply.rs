@@ -41,7 +41,7 @@ impl Reply {
     }
 
     /// From what was answered in life; the error is why a transcript cannot have it.
-    pub(super) fn of(reply: &ClientReply) -> Result<Self, String> {
+    pub(super) fn from_live(reply: &ClientReply) -> Result<Self, String> {
         match reply {
             ClientReply::Form(Consent::Accept, content) => Ok(Self::Form(content.clone().unwrap_or_else(|| json!({})))),
             ClientReply::Url(Consent::Accept) => Ok(Self::Visit),
@@ -106,7 +106,7 @@ mod tests {
             (&sample, Reply::Model("yes".into())),
             (&sample, Reply::Decline),
         ] {
-            assert_eq!(Reply::of(&reply.clone().answer(question)), Ok(reply));
+            assert_eq!(Reply::from_live(&reply.clone().answer(question)), Ok(reply));
         }
         assert!(matches!(Reply::Visit.answer(&form), ClientReply::Failed(_)));
     }
@@ -116,7 +116,7 @@ mod tests {
         let tool = SampleContent::ToolUse(ToolUse { id: "1".into(), name: "t".into(), input: "{}".into() });
         let answer = SampleAnswer { role: Role::Assistant, content: vec![tool], model: "m".into(), stop_reason: None };
         for reply in [ClientReply::Sample(answer), ClientReply::Roots(vec![]), ClientReply::Failed("gone".into())] {
-            assert!(Reply::of(&reply).is_err(), "{reply:?}");
+            assert!(Reply::from_live(&reply).is_err(), "{reply:?}");
         }
     }
 }

@@ -40,7 +40,7 @@ pub(super) struct TestRun {
 
 impl TestRun {
     pub(super) async fn start(tested: &Tested, transcript: &Transcript) -> anyhow::Result<Self> {
-        let id = PluginId::new(Side::Server, "tested").map_err(anyhow::Error::msg)?;
+        let id = PluginId::new(Side::Server, &transcript.plugin).map_err(anyhow::Error::msg)?;
         let grants = transcript.grants.clone();
         let variable = |name: &String| Some((name.clone(), environment_variable(name)?.into_string().ok()?));
         let environment = grants.env.iter().filter_map(variable).collect();

@@ -1,5 +1,6 @@
 //! What a tool of the agent answers, as a transcript has it.
 
+use super::fits_toml::fits_toml;
 use runtime::imports::{AgentError, AgentResult, Content, ContentData, Origin, ToolResult};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -75,7 +76,7 @@ impl ToolReply {
     }
 
     /// From what was answered in life; the error is why a transcript cannot have it.
-    pub(super) fn of(name: &str, answer: &Result<AgentResult, AgentError>) -> Result<Self, String> {
+    pub(super) fn from_live(name: &str, answer: &Result<AgentResult, AgentError>) -> Result<Self, String> {
         let new = Self::named(name);
         let failed = |kind, error: &str| Ok(Self { error: Some(error.to_owned()), kind, ..Self::named(name) });
         match answer {
@@ -113,7 +114,7 @@ fn one_text<'a>(name: &str, content: &'a [Content]) -> Result<&'a str, String> {
 
 /// Whether a transcript gives back this text of an object when it is written as a table.
 fn is_plain(value: &Value, text: &str) -> bool {
-    value.is_object() && value.to_string() == text && super::transcript::fits_toml(value)
+    value.is_object() && value.to_string() == text && fits_toml(value)
 }
 
 #[cfg(test)]
@@ -142,13 +143,13 @@ mod tests {
             Err(AgentError::InvalidArguments("n".into())),
             Err(AgentError::NotSupported("nobody".into())),
         ] {
-            let reply = ToolReply::of("notes.add", &answer).unwrap();
+            let reply = ToolReply::from_live("notes.add", &answer).unwrap();
             let text = toml::to_string(&reply).unwrap();
             let read: ToolReply = toml_edit::de::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
             assert_eq!(read, reply, "{text}");
             assert_eq!(read.answer(), answer, "{text}");
         }
-        let plain = ToolReply::of("a.b", &result(r#"{"id":7}"#, Some(r#"{"id":7}"#))).unwrap();
+        let plain = ToolReply::from_live("a.b", &result(r#"{"id":7}"#, Some(r#"{"id":7}"#))).unwrap();
         assert_eq!(toml::to_string(&plain).unwrap(), "name = \"a.b\"\n\n[result]\nid = 7\n", "as one would write it");
     }
 
@@ -161,7 +162,7 @@ mod tests {
             edited: None,
         });
         for answer in [two, Err(AgentError::Timeout(7)), Err(AgentError::Cancelled)] {
-            assert!(ToolReply::of("a.b", &answer).unwrap_err().contains("`a.b`"), "{answer:?}");
+            assert!(ToolReply::from_live("a.b", &answer).unwrap_err().contains("`a.b`"), "{answer:?}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A transcript: what is called, what others answer meanwhile, and what is expected. One TOML file.
 
 use super::client_kind::ClientKind;
+use super::fits_toml::fits_toml;
 use super::http_reply::HttpReply;
 use super::reply::Reply;
 use super::tool_reply::ToolReply;
@@ -12,11 +13,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Bytes of one file. A transcript is written by hand, or by `--update` from one.
-const MAX_BYTES: u64 = 8 << 20;
+pub(super) const MAX_BYTES: u64 = 8 << 20;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct Transcript {
+    /// What the plugin is called, as published resources and denials have it.
+    #[serde(default = "tested")]
+    pub(super) plugin: String,
     #[serde(default)]
     pub(super) grants: Grants,
     #[serde(default)]
@@ -49,6 +53,10 @@ pub(super) struct TestCall {
     pub(super) expect: BTreeMap<String, Value>,
 }
 
+fn tested() -> String {
+    "tested".to_owned()
+}
+
 impl Transcript {
     /// Reads and checks a file; returns its text, too.
     pub(super) fn read(file: &Path) -> anyhow::Result<(Self, String)> {
@@ -70,17 +78,6 @@ impl Transcript {
             mount.host = folder.join(&mount.host);
         }
         Ok(transcript)
-    }
-}
-
-/// Whether TOML can say it: it has no null, and no number beyond 64 bits with a sign.
-pub(super) fn fits_toml(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Number(number) => number.is_f64() || number.is_i64(),
-        Value::Array(items) => items.iter().all(fits_toml),
-        Value::Object(fields) => fields.values().all(fits_toml),
-        Value::Bool(_) | Value::String(_) => true,
     }
 }
 

@@ -13,6 +13,7 @@ pub(super) const HEADER: &str =
 /// A new transcript, without calls, that grants what this plugin is granted. Paths are written relative to `folder`.
 pub(super) fn new(spec: &PluginSpec, folder: &Path) -> anyhow::Result<DocumentMut> {
     let mut head = DocumentMut::new();
+    head.insert("plugin", toml_edit::value(&*spec.id.name));
     for (key, table) in [("grants", grants(&spec.grants, folder)?), ("limits", limits(&spec.limits)?)] {
         if !table.is_empty() {
             head.insert(key, Item::Table(table));

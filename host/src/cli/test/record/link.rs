@@ -88,7 +88,7 @@ impl ClientCalls for RecordedClient {
         match &replies {
             Ok(replies) => {
                 for (message, reply) in asked.into_iter().zip(replies) {
-                    self.notes.asked(message, Reply::of(reply));
+                    self.notes.asked(message, Reply::from_live(reply));
                 }
             }
             Err(error) => {
@@ -144,7 +144,7 @@ impl ToolCaller for RecordedAgent {
             self.notes.obstacle(format!("the answer of the tool `{name}` is private, which a transcript cannot say"));
         }
         let size = outcome.answer.as_ref().map_or_else(failure_size, AgentResult::size);
-        self.notes.replied(at, size, ToolReply::of(&name, &outcome.answer));
+        self.notes.replied(at, size, ToolReply::from_live(&name, &outcome.answer));
         outcome
     }
 

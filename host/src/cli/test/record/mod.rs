@@ -10,7 +10,7 @@ use super::client_kind::ClientKind;
 use super::outcome::Outcome;
 use super::run::{TestRun, Tested};
 use super::script::Seen;
-use super::transcript::{TestCall, Transcript};
+use super::transcript::{MAX_BYTES, TestCall, Transcript};
 use crate::config::Config;
 use crate::host::{self, Backends};
 use anyhow::Context;
@@ -115,7 +115,7 @@ impl Recording {
             arguments: arguments.as_object().cloned().unwrap_or_default(),
             client: abilities.and_then(|mut abilities| {
                 abilities.sample |= self.has_model;
-                ClientKind::of(abilities)
+                ClientKind::from_live(abilities)
             }),
             answers,
             tools,
@@ -129,6 +129,12 @@ impl Recording {
         };
         let at = document::add(&mut document, &call)?;
         outcome.write(&mut document, at)?;
+        let size = document.to_string().len() as u64;
+        anyhow::ensure!(
+            size <= MAX_BYTES,
+            "the call was not recorded: {} would have {size} bytes, more than the {MAX_BYTES} of a transcript",
+            self.file.display()
+        );
         self.check_secrets(&document, &credentials)?;
         let (difference, replayed) = self.replay(config, &document, &outcome).await?;
         if !difference.is_empty() {
@@ -194,8 +200,7 @@ impl Recording {
             Err(error) => format!("{error:#}"),
         };
         let hints: String = hints.iter().map(|hint| format!("Perhaps since {hint}.\n")).collect();
-        let other =
-            "A tool may also depend on time, random numbers, its environment, files, or the name of its plugin.\n";
+        let other = "A tool may also depend on time, random numbers, its environment or files.\n";
         let file = self.file.display();
         anyhow::anyhow!(
             "the call was recorded, and its replay differs:\n{difference}{hints}{other}{kept}; {file} is as it was"

@@ -191,7 +191,7 @@ impl Noted {
                 left_out.extend(headers.keys().filter(|name| !is_recorded(name)).map(ToString::to_string));
                 let found = credentials(&headers).map(|(name, value)| (name.to_string(), value.to_owned()));
                 self.credentials.extend(found);
-                Some(HttpReply::of(line, status, &headers, body))
+                Some(HttpReply::from_live(line, status, &headers, body))
             }
             None => {
                 self.obstacles.insert(format!("nobody waited for the answer to `{line}`, so there is none to repeat"));

@@ -67,7 +67,9 @@ fn only_what_is_not_the_default_is_written() {
     "#;
     let granted = spec(text, "memory = \"32 MiB\"");
     let document = new(&granted, Path::new("/project/tests")).unwrap().to_string();
-    let expected = r#"[grants]
+    let expected = r#"plugin = "notes"
+
+[grants]
 filesystem = [{ host = "../work", guest = "/work", access = "read" }, { host = "/data", guest = "/data", access = "read" }]
 agent-tools = ["notes.*"]
 client = { form = true, sample = { calls = 4, tokens = 2000, fallback = false } }
@@ -87,7 +89,7 @@ memory = "32 MiB"
     assert!(told.contains("a.toml has other grants than the plugin `notes`"), "{told}");
     let slower = spec(text, "");
     assert!(check_same(&read, &slower, Path::new("a.toml")).unwrap_err().to_string().contains("other limits"));
-    assert_eq!(new(&spec("", ""), Path::new("/")).unwrap().to_string(), "");
+    assert_eq!(new(&spec("", ""), Path::new("/")).unwrap().to_string(), "plugin = \"notes\"\n");
 }
 
 #[test]
