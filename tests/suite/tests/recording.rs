@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use suite::web::{Reply, Seen, Web};
 use suite::{Home, Ran, agent, at_terminal, paths, plugin, plugin_from, portcullis, with_manifest};
 
@@ -29,7 +29,7 @@ fn record(home: &Home, words: &[&str], file: &str) -> Ran {
 }
 
 /// What was recorded, which passes.
-fn recorded(home: &Home, ran: &Ran, component: &PathBuf, file: &str) -> String {
+fn recorded(home: &Home, ran: &Ran, component: &Path, file: &str) -> String {
     let said = format!("recorded in {file}; it replays");
     assert!(ran.stderr.contains(&said) || ran.stdout.contains(&said), "{ran:?}");
     let tested = portcullis(home, &["test", component.to_str().unwrap(), file]);
@@ -345,4 +345,8 @@ fn what_cannot_be_recorded_is_refused_before_the_call() {
     assert!(refused("none/a.toml").contains("there is no folder"));
     assert!(refused(".").contains('.'));
     assert_eq!(text(&home, "no.toml"), "[nothing");
+    let coded = format!("[code]\nplugin = \"relay\"\n{}", plugin("relay", ""));
+    let home = configured(&coded);
+    let ran = record(&home, &["relay", "run"], "code.toml");
+    assert!(unrecorded(&home, &ran, "code.toml").contains("programs of code mode cannot be recorded"), "{ran:?}");
 }

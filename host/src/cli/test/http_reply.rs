@@ -86,6 +86,14 @@ impl HttpReply {
         Self { request, status, headers, body, body_base64 }
     }
 
+    /// Refuses keys that say nothing together.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.body_base64.is_some() && !self.body.is_empty() {
+            return Err(format!("the answer to `{}` has a `body` or a `body-base64`, not both", self.request));
+        }
+        Ok(())
+    }
+
     pub(super) fn answer(self) -> Result<http::Response<HttpBody>, HttpError> {
         let mut response = http::Response::builder().status(self.status);
         for (name, value) in &self.headers.0 {
@@ -197,6 +205,8 @@ mod tests {
             assert_eq!((answer.status().as_u16(), &*names), (404, &["location", "link", "link", "content-type"][..]));
             assert_eq!(body(read).await, bytes);
         }
+        let both = "request = \"GET https://a.example/\"\nbody = \"a\"\nbody-base64 = \"YQ==\"";
+        assert!(toml::from_str::<HttpReply>(both).unwrap().check().unwrap_err().contains("not both"));
         let wrong = toml_edit::de::from_str::<HttpReply>("request = \"GET https://a.example/\"\nbody-base64 = \"?\"");
         assert!(wrong.unwrap_err().to_string().contains("`body-base64` is not base64"));
     }

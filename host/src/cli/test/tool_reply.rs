@@ -50,6 +50,20 @@ impl ToolReply {
         Self { name: name.to_owned(), result: None, text: None, structured: None, error: None, kind }
     }
 
+    /// Refuses keys that say nothing together.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let has_result = self.result.is_some() || self.text.is_some() || self.structured.is_some();
+        match (&self.error, has_result) {
+            (Some(_), true) => {
+                Err(format!("the tool `{}` answers with a result or with an `error`, not with both", self.name))
+            }
+            (None, _) if self.kind != ErrorKind::default() => {
+                Err(format!("the tool `{}` has a `kind` of error, and no `error`", self.name))
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn answer(self) -> Result<AgentResult, AgentError> {
         let Self { name: _, result, text, structured, error, kind } = self;
         if let Some(error) = error {
@@ -114,7 +128,7 @@ fn one_text<'a>(name: &str, content: &'a [Content]) -> Result<&'a str, String> {
 
 /// Whether a transcript gives back this text of an object when it is written as a table.
 fn is_plain(value: &Value, text: &str) -> bool {
-    value.is_object() && value.to_string() == text && fits_toml(value)
+    value.is_object() && fits_toml(value) && serde_json::to_string(value).is_ok_and(|json| json == text)
 }
 
 #[cfg(test)]
@@ -161,6 +175,9 @@ mod tests {
             origin: Origin::Client,
             edited: None,
         });
+        for text in ["name = \"a.b\"\nkind = \"failed\"", "name = \"a.b\"\nresult = 1\nerror = \"no\""] {
+            assert!(toml::from_str::<ToolReply>(text).unwrap().check().unwrap_err().contains("`a.b`"), "{text}");
+        }
         for answer in [two, Err(AgentError::Timeout(7)), Err(AgentError::Cancelled)] {
             assert!(ToolReply::from_live("a.b", &answer).unwrap_err().contains("`a.b`"), "{answer:?}");
         }

@@ -72,6 +72,13 @@ impl Transcript {
         anyhow::ensure!(!transcript.call.is_empty(), "{} calls nothing: it needs a [[call]]", file.display());
         transcript.grants.check().map_err(anyhow::Error::msg).with_context(|| format!("{}", file.display()))?;
         transcript.limits.check().with_context(|| format!("{}", file.display()))?;
+        for call in &transcript.call {
+            let checks = call.tools.iter().map(ToolReply::check).chain(call.http.iter().map(HttpReply::check));
+            checks
+                .collect::<Result<(), _>>()
+                .map_err(anyhow::Error::msg)
+                .with_context(|| format!("{}", file.display()))?;
+        }
         // As in a configuration: relative to the file.
         let folder = std::path::absolute(file)?.parent().map(Path::to_owned).unwrap_or_default();
         for mount in &mut transcript.grants.filesystem {

@@ -14,25 +14,36 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// All secrets of a host.
-pub struct SecretSearch(Vec<(Arc<Secret>, Vec<Zeroizing<Vec<u8>>>)>);
+pub struct SecretSearch(Vec<KnownSecret>);
+
+struct KnownSecret {
+    secret: Arc<Secret>,
+    /// The texts that it may stand in a file as.
+    forms: Vec<Zeroizing<Vec<u8>>>,
+}
 
 impl SecretSearch {
     pub fn new(store: &SecretStore) -> Self {
-        Self(store.all().map(|secret| (secret.clone(), forms(secret.reveal()))).collect())
+        Self(store.all().cloned().map(KnownSecret::new).collect())
     }
 
     /// The name of a secret that is in it, plain, escaped, or encoded in base64, hexadecimal digits or percent signs.
     pub fn find(&self, bytes: &[u8]) -> Option<&str> {
-        let is_in = |forms: &[Zeroizing<Vec<u8>>]| forms.iter().any(|form| memmem::find(bytes, form).is_some());
-        self.0.iter().find(|(_, forms)| is_in(forms)).map(|(secret, _)| secret.name())
+        let is_in = |known: &&KnownSecret| known.forms.iter().any(|form| memmem::find(bytes, form).is_some());
+        self.0.iter().find(is_in).map(|known| known.secret.name())
     }
 }
 
-/// The texts that a secret may stand in a file as.
+impl KnownSecret {
+    fn new(secret: Arc<Secret>) -> Self {
+        let forms = forms(secret.reveal());
+        Self { secret, forms }
+    }
+}
+
 fn forms(secret: &str) -> Vec<Zeroizing<Vec<u8>>> {
-    let mut forms = vec![secret.as_bytes().to_vec()];
-    let json = serde_json::Value::from(secret).to_string();
-    forms.push(json[1..json.len() - 1].as_bytes().to_vec());
+    let json = Zeroizing::new(serde_json::Value::from(secret).to_string());
+    let mut forms = vec![secret.as_bytes().to_vec(), json.as_bytes()[1..json.len() - 1].to_vec()];
     let hexadecimal = |each: fn(&mut String, u8) -> std::fmt::Result| {
         // Cannot fail: a String takes what is written.
         secret.bytes().fold(String::new(), |mut text, byte| each(&mut text, byte).map(|()| text).unwrap_or_default())
@@ -45,15 +56,13 @@ fn forms(secret: &str) -> Vec<Zeroizing<Vec<u8>>> {
     for alphabet in [&STANDARD, &URL_SAFE] {
         forms.extend((0..3).map(|before| base64_within(secret.as_bytes(), before, alphabet)));
     }
-    forms.sort();
-    forms.dedup();
     forms.into_iter().map(Zeroizing::new).collect()
 }
 
 /// What of its base64 does not depend on the text around it, after so many bytes of a group of three.
 fn base64_within(secret: &[u8], before: usize, alphabet: &Alphabet) -> Vec<u8> {
     let bytes = Zeroizing::new([&[0; 3][..before], secret].concat());
-    let encoded = GeneralPurpose::new(alphabet, NO_PAD).encode(&*bytes);
+    let encoded = Zeroizing::new(GeneralPurpose::new(alphabet, NO_PAD).encode(&*bytes));
     let (first, end) = ((before * 8).div_ceil(6), bytes.len() * 8 / 6);
     encoded.as_bytes()[first..end].to_vec()
 }
@@ -64,9 +73,8 @@ mod tests {
     use base64::engine::general_purpose;
 
     fn search(secret: &str) -> SecretSearch {
-        let secret = Arc::new(Secret::new("key", Zeroizing::new(secret.to_owned())).unwrap());
-        let forms = forms(secret.reveal());
-        SecretSearch(vec![(secret, forms)])
+        let secret = Secret::new("key", Zeroizing::new(secret.to_owned())).unwrap();
+        SecretSearch(vec![KnownSecret::new(Arc::new(secret))])
     }
 
     #[test]

@@ -56,7 +56,11 @@ impl Egress for RecordedEgress {
             Err(error) => {
                 match error {
                     // The host decides so again.
-                    HttpError::Denied | HttpError::Request(_) | HttpError::TooMany(_) => {}
+                    HttpError::Request(_) | HttpError::TooMany(_) => {}
+                    HttpError::Denied => self.notes.hint(
+                        "a request was refused: a replay looks up no addresses and follows no redirects, so it refuses by \
+                         the request alone",
+                    ),
                     _ => self.notes.obstacle(format!("`{line}` has no answer to repeat: {error}")),
                 }
                 self.notes.refused(at);

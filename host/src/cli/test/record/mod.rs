@@ -58,7 +58,7 @@ impl Recording {
         let folder = folder_of(file)?;
         anyhow::ensure!(
             folder.is_dir(),
-            "cannot record into {}: there is no folder {}",
+            "cannot record into {}: there is no folder {}; create it",
             file.display(),
             folder.display()
         );
@@ -109,6 +109,9 @@ impl Recording {
             "the call was not recorded: {}",
             noted.obstacles.into_iter().collect::<Vec<_>>().join("; ")
         );
+        if finished.uses.scratch {
+            noted.hints.insert("it used its own directory, which is empty when a transcript begins".into());
+        }
         let Noted { seen, answers, abilities, hints, credentials, .. } = noted;
         let call = TestCall {
             tool: tool.to_owned(),
