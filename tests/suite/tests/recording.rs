@@ -227,6 +227,25 @@ fn answers_of_servers_are_recorded_without_credentials() {
 }
 
 #[test]
+fn requests_of_a_called_tool_are_none_of_the_call() {
+    let (web, home, fetcher) = fetching();
+    let config = text(&home, "portcullis.toml").replace("[plugins.fetcher]", "[agent.fetcher]");
+    home.write("portcullis.toml", config + &plugin("agent-calls", "grants.agent-tools = [\"*.*\"]"));
+    let request = format!("GET {}", web.url("/bytes").replace("127.0.0.1", "localhost"));
+    let steps = json!([{"call": {"name": "fetcher.run", "arguments": {"path": request}}}]).to_string();
+    let ran = record(&home, &["agent-calls", "run", &json!({"path": steps}).to_string(), "--json"], "nested.toml");
+    let written = recorded(&home, &ran, &paths::guest("agent-calls"), "nested.toml");
+    assert!(written.contains("[[call.tools]]") && !written.contains("[[call.http]]"), "{written}");
+    assert_eq!(web.seen().len(), 1, "the replay asks nobody");
+    let printed: serde_json::Value =
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+    assert_eq!(printed["isError"], false);
+    // The agent's own tool is recorded by itself.
+    let ran = record(&home, &["fetcher", "run", &format!("path={request}")], "agent.toml");
+    assert!(recorded(&home, &ran, &fetcher, "agent.toml").contains("[[call.http]]"));
+}
+
+#[test]
 fn no_secret_gets_into_the_file() {
     let (web, home, _) = fetching();
     let as_address = format!("GET HOST/page?key={CANARY}");

@@ -18,6 +18,9 @@ pub(super) struct ToolReply {
     /// The structured result as JSON text, which may have what TOML has not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     structured: Option<String>,
+    /// Who gives the result; absent: a tool of the client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<Origin>,
     /// In the place of a result: what is said of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
@@ -47,7 +50,7 @@ impl ErrorKind {
 impl ToolReply {
     fn named(name: &str) -> Self {
         let kind = ErrorKind::default();
-        Self { name: name.to_owned(), result: None, text: None, structured: None, error: None, kind }
+        Self { name: name.to_owned(), result: None, text: None, structured: None, origin: None, error: None, kind }
     }
 
     /// Refuses keys that say nothing together.
@@ -65,7 +68,7 @@ impl ToolReply {
     }
 
     pub(super) fn answer(self) -> Result<AgentResult, AgentError> {
-        let Self { name: _, result, text, structured, error, kind } = self;
+        let Self { name: _, result, text, structured, origin, error, kind } = self;
         if let Some(error) = error {
             return Err(match kind {
                 ErrorKind::ToolError => {
@@ -86,7 +89,8 @@ impl ToolReply {
         };
         let structured = structured.or(object);
         let text = text.or(said).or_else(|| structured.clone()).unwrap_or_default();
-        Ok(AgentResult { content: vec![Content::text(text)], structured, origin: Origin::Client, edited: None })
+        let origin = origin.unwrap_or(Origin::Client);
+        Ok(AgentResult { content: vec![Content::text(text)], structured, origin, edited: None })
     }
 
     /// From what was answered in life; the error is why a transcript cannot have it.
@@ -94,8 +98,9 @@ impl ToolReply {
         let new = Self::named(name);
         let failed = |kind, error: &str| Ok(Self { error: Some(error.to_owned()), kind, ..Self::named(name) });
         match answer {
-            Ok(AgentResult { content, structured, .. }) => {
+            Ok(AgentResult { content, structured, origin, .. }) => {
                 let text = one_text(name, content)?;
+                let new = Self { origin: (*origin != Origin::Client).then(|| origin.clone()), ..new };
                 let Some(structured) = structured else { return Ok(Self { result: Some(text.into()), ..new }) };
                 let text = (text != structured).then(|| text.to_owned());
                 let object = serde_json::from_str::<Value>(structured).ok().filter(|it| is_plain(it, structured));
@@ -151,6 +156,12 @@ mod tests {
             result("Saved as 7.", Some(r#"{"id":7}"#)),
             result(r#"{"b":null,"a":1.0}"#, Some(r#"{"b":null,"a":1.0}"#)),
             result("a list", Some(r#"{ "b": [1, 18446744073709551615] }"#)),
+            Ok(AgentResult {
+                content: vec![Content::text("x")],
+                structured: None,
+                origin: Origin::Component("notes".into()),
+                edited: None,
+            }),
             Err(AgentError::ToolError(told("the disk is full"))),
             Err(AgentError::Failed("it crashed".into())),
             Err(AgentError::Declined("no".into())),
