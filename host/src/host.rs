@@ -9,7 +9,7 @@ mod parts;
 pub use error::StartError;
 pub use loading::build_loader;
 pub(crate) use loading::worker_program;
-pub use parts::{open_audit, open_connection_broker, open_durable_store, open_shared_parking};
+pub use parts::{open_audit, open_connection_broker, open_durable_store, open_secret_search, open_shared_parking};
 
 use crate::config::{Config, GrantConfirmation};
 use config_reload::ConfigReload;
@@ -25,7 +25,7 @@ use plugins::calls::{LocalTools, Programs, Runner, ToolCallerChain};
 use plugins::catalog::{Catalog, CatalogRules, CurrentCatalog, MissingPlugins};
 use plugins::loading::{Loader, Reconciler};
 use policy::PluginSpec;
-use runtime::imports::{HostServices, OpenFiles, ToolCaller};
+use runtime::imports::{HostServices, ModelProvider, OpenFiles, ToolCaller};
 use services::connections::ConnectionBroker;
 use services::principal_store::PrincipalStore;
 use std::sync::Arc;
@@ -34,6 +34,13 @@ use upstream::{Upstream, gateway};
 
 /// How long cancelled calls may take to end and to be recorded when the process ends.
 const RECORD_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// What stands behind the imports of all calls.
+pub struct Backends {
+    pub services: HostServices,
+    /// The model of the host's own, if one is configured.
+    pub model: Option<Arc<dyn ModelProvider>>,
+}
 
 /// A running host.
 pub struct Host {
@@ -69,6 +76,15 @@ impl Host {
         config: &Config,
         broker: Option<Arc<ConnectionBroker>>,
     ) -> Result<(Self, Reconciler), StartError> {
+        Self::start_behind(config, broker, |backends| backends).await
+    }
+
+    /// The same. `wrap` may put something between the calls and what stands behind their imports.
+    pub async fn start_behind(
+        config: &Config,
+        broker: Option<Arc<ConnectionBroker>>,
+        wrap: impl FnOnce(Backends) -> Backends,
+    ) -> Result<(Self, Reconciler), StartError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let changes = ChangeNotifier::new();
         let metrics = Arc::new(Metrics::new());
@@ -98,7 +114,8 @@ impl Host {
             },
             open_files: OpenFiles::new(file_descriptors::shares().guest_files),
         };
-        let model = parts::open_model(config, clock.clone())?;
+        let Backends { services, model } =
+            wrap(Backends { services, model: parts::open_model(config, clock.clone())? });
         let runner = Arc::new(
             Runner::new(clock.clone(), services)
                 .with_model(model)

@@ -1,8 +1,8 @@
-"""A person at a terminal who gives one answer to the one question of a command, on a real pseudo-terminal.
+"""A person at a terminal who answers the questions of a command, on a real pseudo-terminal.
 
-    at_terminal.py ANSWER COMMAND...
+    at_terminal.py ANSWERS COMMAND...
 
-Prints what was seen and ends as the command did.
+ANSWERS are lines, one for each question; ^D is the end of input. Prints what was seen and ends as the command did.
 """
 
 import os
@@ -10,9 +10,15 @@ import sys
 
 from terminal import Terminal
 
+QUESTION = r"(\[y/N\]|\(yes / no\)|\(required\):) "
+
 terminal = Terminal(sys.argv[2:], {"TERM": "xterm"})
-terminal.expect(r"\[y/N\] ")
-terminal.type(sys.argv[1])
+for answer in sys.argv[1].split("\n"):
+    terminal.expect(QUESTION)
+    if answer == "^D":
+        os.write(terminal.screen, b"\x04")
+    else:
+        terminal.type(answer)
 while terminal.read(60):
     pass
 _, status = os.waitpid(terminal.process, 0)

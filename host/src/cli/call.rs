@@ -5,6 +5,7 @@ use super::json::{self, JsonOption};
 use super::options::ConfigFile;
 use super::prompt::TerminalClient;
 use super::terminal::{TerminalSink, usage_line};
+use super::test::Recording;
 use super::text::{content_to_text, printable_lines};
 use crate::config::Config;
 use crate::host::{self, Host};
@@ -16,6 +17,7 @@ use policy::PluginSpec;
 use runtime::engine::{CallError, HeldResources};
 use runtime::imports::{CallContext, ClientLink};
 use runtime::journal::CallJournal;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -26,7 +28,7 @@ const INTERRUPTED: u8 = 130;
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Exit status: 0 if the tool succeeded, 1 if it failed, 2 for wrong usage, 3 if it was denied, 130 if interrupted."
+    after_help = "Exit status: 0 if the tool succeeded, 1 if it failed or was not recorded, 2 for wrong usage, 3 if it was denied, 130 if interrupted."
 )]
 pub(super) struct Call {
     /// The tool as clients see it, such as files__read; or the plugin's name, followed by the tool's own name. The plugin may
@@ -36,6 +38,10 @@ pub(super) struct Call {
     /// stdin.
     #[arg(value_name = "[TOOL] ARGUMENTS")]
     rest: Vec<String>,
+    /// Also write the call into a transcript: its questions and their answers, what the agent's tools and servers said, and what
+    /// it did. `portcullis test` replays it. If the file exists, the call is added to it.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     json: JsonOption,
     #[command(flatten)]
@@ -47,13 +53,23 @@ impl Call {
         let mut config = Config::load(&self.file.config)?;
         let (called, words) = self.called(&config)?;
         let arguments = CallArguments::read(words)?;
+        let context = CallContext::new("local");
+        let spec = config.plugins.iter().chain(&config.agent).find(|spec| *spec.id.name == called.plugin);
+        let recording = match (&self.record, spec) {
+            (Some(file), Some(spec)) => Some(Recording::begin(file, &config, spec, context.id.clone())?),
+            _ => None,
+        };
         // What else clients see is not needed, but by programs. Agent-side plugins may be called.
         if config.code.as_ref().is_none_or(|code| *code.plugin.name != called.plugin) {
             config.plugins.retain(|spec| *spec.id.name == called.plugin);
             config.code = None;
         }
         let (broker, cancel) = (host::open_connection_broker(&config)?, CancellationToken::new());
-        let (host, mut loading) = Host::start(&config, broker.clone()).await?;
+        let wrap = |backends| match &recording {
+            Some(recording) => recording.backends(backends),
+            None => backends,
+        };
+        let (host, mut loading) = Host::start_behind(&config, broker.clone(), wrap).await?;
         loading.finish().await;
         if let Some(broker) = broker {
             serve_account_pages(broker, cancel.clone()).await?;
@@ -78,21 +94,21 @@ impl Call {
             }
         });
         let terminal = Arc::new(TerminalSink::new(!self.json.is_set));
-        let request = CallRequest {
-            context: CallContext::new("local"),
-            link: ClientLink {
-                sink: terminal.clone(),
-                client: Arc::new(TerminalClient { sink: terminal.clone() }),
-                agent: host.agent.clone(),
-                steering: None,
-                cancel: cancel.clone(),
-                held: HeldResources::default(),
-                fuel: None,
-            },
-            parent: None,
-            journal: CallJournal::default(),
+        let link = ClientLink {
+            sink: terminal.clone(),
+            client: Arc::new(TerminalClient { sink: terminal.clone() }),
+            agent: host.agent.clone(),
+            steering: None,
+            cancel: cancel.clone(),
+            held: HeldResources::default(),
+            fuel: None,
         };
-        let finished = host.runner.call_tool(plugin.clone(), tool.clone(), value.into(), request).await;
+        let link = match &recording {
+            Some(recording) => recording.link(link),
+            None => link,
+        };
+        let request = CallRequest { context, link, parent: None, journal: CallJournal::default() };
+        let finished = host.runner.call_tool(plugin.clone(), tool.clone(), value.clone().into(), request).await;
         terminal.clear();
         let code = match &finished.result {
             Ok(answer) => {
@@ -102,7 +118,10 @@ impl Call {
                 if answer.is_error { ExitCode::FAILURE } else { ExitCode::SUCCESS }
             }
             Err(error) => {
-                let text = self.file.complete(error.for_operator());
+                let text = match (error, TerminalClient::lacks(finished.missing_abilities)) {
+                    (CallError::Unsupported { .. }, Some(lacking)) => lacking,
+                    _ => self.file.complete(error.for_operator()),
+                };
                 let code = error.code();
                 let said = text.strip_prefix(code).and_then(|said| said.strip_prefix(": ")).unwrap_or(&text);
                 eprintln!("error[{code}]: {}", printable_lines(said));
@@ -118,10 +137,21 @@ impl Call {
             eprintln!("note: the tool was refused something {times} times; `portcullis audit tail` says what");
         }
         eprintln!("{}", usage_line(&finished.usage));
+        let recorded = match recording {
+            Some(recording) => Some(tokio::select! {
+                biased;
+                () = cancel.cancelled() => Err(anyhow::anyhow!("interrupted; the call was not recorded")),
+                recorded = recording.finish(&config, &called.tool, &value, &finished) => recorded,
+            }),
+            None => None,
+        };
         if self.json.is_set {
             json::print(&mcp::finished_to_json(finished));
         }
         host.close().await;
+        if let Some(told) = recorded.transpose()? {
+            eprintln!("{}", printable_lines(&told));
+        }
         Ok(code)
     }
 }

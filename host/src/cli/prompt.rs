@@ -16,6 +16,26 @@ pub(super) struct TerminalClient {
     pub(super) sink: Arc<TerminalSink>,
 }
 
+impl TerminalClient {
+    /// Why a tool could not ask here what it had to, and what helps. None if it could.
+    pub(super) fn lacks(missing: Abilities) -> Option<String> {
+        let why = match missing {
+            Abilities { form: true, .. } | Abilities { url: true, .. } => {
+                "this tool has to ask you, and there is no terminal to answer at: call it at a terminal"
+            }
+            Abilities { sample: true, .. } => {
+                "this tool has to ask a model, and a terminal has none: set [model] and grant client.sample.fallback"
+            }
+            Abilities { roots: true, .. } => {
+                "this tool has to know which folders you work in, which a terminal cannot say"
+            }
+            Abilities { form: false, url: false, sample: false, sample_tools: _, roots: false } => return None,
+        };
+        let instead = if missing.roots { "" } else { ", or write the answer into a transcript for `portcullis test`" };
+        Some(format!("{why}{instead}"))
+    }
+}
+
 #[async_trait]
 impl ClientCalls for TerminalClient {
     fn abilities(&self) -> Abilities {

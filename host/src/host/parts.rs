@@ -14,7 +14,7 @@ use platform::storage::SqliteStore;
 use platform::telemetry::Tracer;
 use runtime::imports::{ModelProvider, StateStore};
 use services::connections::ConnectionBroker;
-use services::egress::HttpSender;
+use services::egress::{HttpSender, SecretSearch};
 use services::model::ChatModel;
 use services::state::SqliteStateStore;
 use std::sync::Arc;
@@ -108,6 +108,11 @@ pub(super) fn open_egress(config: &Config) -> Result<Arc<HttpSender>, StartError
         }
     }
     Ok(Arc::new(sender))
+}
+
+/// What finds the configured secrets in a text. Reads them anew.
+pub fn open_secret_search(config: &Config) -> Result<SecretSearch, StartError> {
+    Ok(SecretSearch::new(&SecretStore::open(&config.secrets, crate::config::environment_variable)?))
 }
 
 /// Opens the state store, if any plugin is granted state.

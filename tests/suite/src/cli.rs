@@ -48,6 +48,13 @@ pub fn portcullis(home: &Home, arguments: &[&str]) -> Ran {
     command_of(Command::new(paths::binary()), home, arguments)
 }
 
+/// The same at a terminal, where each question gets the next line of `answers`; `^D` ends the input.
+pub fn at_terminal(home: &Home, answers: &str, arguments: &[&str]) -> Ran {
+    let mut command = Command::new(paths::python());
+    command.arg("-B").arg(paths::client_script("at_terminal.py")).arg(answers).arg(paths::binary());
+    command_of(command, home, arguments)
+}
+
 /// The same with one more variable in its environment.
 pub fn portcullis_with(home: &Home, variable: (&str, &str), arguments: &[&str]) -> Ran {
     let mut command = Command::new(paths::binary());

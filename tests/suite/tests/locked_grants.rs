@@ -1,20 +1,10 @@
 //! `server.grants = "locked"`: what a running server takes up of changed grants before and after they are confirmed at a terminal.
 
 use serde_json::json;
-use std::process::Command;
-use suite::{Client, Home, PATIENCE, Ran, agent, eventually, paths, plugin, portcullis};
+use suite::{Client, Home, PATIENCE, agent, at_terminal, eventually, plugin, portcullis};
 
 const GRANT: &str = r#"agent-tools = ["echo.*"]"#;
 const HELD_BACK: &str = "[plugins.relay] its new grants are not in force";
-
-/// Runs a command at a terminal, whose question is answered so.
-fn at_terminal(home: &Home, answer: &str, arguments: &[&str]) -> Ran {
-    let mut command = Command::new(paths::python());
-    command.arg("-B").arg(paths::client_script("at_terminal.py")).arg(answer).arg(paths::binary()).args(arguments);
-    command.current_dir(home.path()).env("PORTCULLIS_CACHE", paths::cache());
-    command.env("PORTCULLIS_STATE", home.path().join("state"));
-    suite::cli::run(command)
-}
 
 fn is_denied(client: &mut Client) -> bool {
     client.run("relay", json!({"path": "echo.run"})).text().contains("denied: ")

@@ -80,6 +80,7 @@ mod prompts;
 mod provider;
 mod published;
 mod quick_start;
+mod recording;
 mod registries;
 mod reload;
 mod resume;

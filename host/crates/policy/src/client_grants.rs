@@ -25,7 +25,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 /// What the operator granted under `client`. The default grants nothing.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct ClientGrants {
     pub form: bool,
@@ -36,7 +36,7 @@ pub struct ClientGrants {
 
 /// How much a plugin may ask of a model in one call, together with all calls of its tree. Each request costs somebody
 /// money.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct SampleGrant {
     /// Requests of the tree. Bounds a loop of a guest with somebody else's model.

@@ -1,5 +1,6 @@
 //! What a plugin's manifest requests, and what an operator grants.
 
+use super::exact_size::exact_size;
 use super::{ClientGrants, ClientRequests, FlowPattern, HostPattern, HttpPattern, PrivateOrigins, ToolPattern};
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
@@ -63,7 +64,7 @@ fn asks_nothing(client: &ClientRequests) -> bool {
 }
 
 /// A directory that the operator grants.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct FilesystemGrant {
     /// Directory on this machine; relative to the configuration file.
@@ -78,7 +79,7 @@ pub struct FilesystemGrant {
 }
 
 /// What the operator granted. The default grants nothing.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Grants {
     pub filesystem: Vec<FilesystemGrant>,
@@ -106,7 +107,7 @@ pub struct Grants {
 }
 
 /// Allowed HTTP requests and their limits. The limits bound what one call costs other servers and this host.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct HttpGrant {
     pub allow: HttpPattern,
@@ -118,7 +119,7 @@ pub struct HttpGrant {
     #[serde(default = "HttpGrant::requests")]
     pub requests: u32,
     /// Maximum size of a request's or response's body. Bounds traffic; both are streamed.
-    #[serde(default = "HttpGrant::body")]
+    #[serde(default = "HttpGrant::body", serialize_with = "exact_size")]
     pub body: ByteSize,
     /// From the request to the last byte of its response. Bounds a connection that a server holds open.
     #[serde(default = "HttpGrant::timeout", with = "humantime_serde")]
@@ -149,7 +150,7 @@ impl HttpGrant {
 }
 
 /// A secret that may be sent to some hosts. Its value is under `[secrets.NAME]`; a guest never sees it.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SecretGrant {
     /// Its key in the configuration.
@@ -167,10 +168,11 @@ impl SecretGrant {
 
 /// The quota of key-value data, per principal. What calls store that have seen private results is kept apart, and the quota
 /// holds for each such part.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct StateGrant {
     /// Bytes of keys and values together. Bounds a plugin's use of the operator's disk.
+    #[serde(serialize_with = "exact_size")]
     pub size: ByteSize,
     /// Number of keys. As `size`, for empty values.
     pub keys: u32,
@@ -186,17 +188,45 @@ impl Default for StateGrant {
 }
 
 /// The scratch directory of a plugin, which is kept between calls.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct ScratchGrant {
     /// Where the guest sees it; absolute.
     pub guest: String,
     /// Size of all files together. Writes beyond it fail, and a call that starts beyond it is refused. Bounds the disk.
+    #[serde(serialize_with = "exact_size")]
     pub size: ByteSize,
 }
 
 impl Default for ScratchGrant {
     fn default() -> Self {
         Self { guest: "/scratch".into(), size: ByteSize::mib(64) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let grants: Grants = toml::from_str(
+            r#"
+            filesystem = [{ host = "work", guest = "/work", access = "write" }]
+            agent-tools = ["notes.*"]
+            client = { form = true, url = ["*.example.com"], sample = { calls = 1, fallback = true }, roots = true }
+            publish = true
+            events = ["policy.*"]
+            connections = ["github"]
+            http = [{ allow = "GET,POST https://api.example.com/v1/", body = "3 KiB", redirects = 2, timeout = "7s" }]
+            secrets = [{ name = "token", hosts = ["api.example.com"] }]
+            env = ["TZ"]
+            state = { size = "5 KiB", keys = 3, private = ["client", "upstream.a"] }
+            scratch = { guest = "/own", size = 12 }
+            flows = ["client -> host-model"]
+            "#,
+        )
+        .unwrap();
+        assert_eq!(toml::from_str::<Grants>(&toml::to_string(&grants).unwrap()).unwrap(), grants);
     }
 }

@@ -106,7 +106,7 @@ impl Default for TaskLimits {
 }
 
 /// The circuit breaker of a failing tool. Bounds what a broken or malicious tool costs everybody else.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct BreakerLimits {
     /// Failures within the window, and at least as many as successes, that open the circuit; 0: never.

@@ -15,6 +15,7 @@ mod denial;
 mod digest;
 mod distinct_names;
 mod enclosing;
+mod exact_size;
 mod flow;
 mod folded_names;
 mod fuel_limits;

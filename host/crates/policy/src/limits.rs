@@ -1,14 +1,15 @@
 //! Limits of calls: of one with those below it, of one alone, and of all of a plugin, as `limit_table` says of each. Each
 //! says which attack or cost it bounds.
 
+use super::exact_size::exact_size;
 use super::range::{check_duration, check_range};
 use super::{BreakerLimits, RangeError, Rate, Survive};
 use bytesize::ByteSize;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// How a plugin's CPU use is metered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Metering {
     /// Exact and deterministic, about one unit per instruction; costs up to 2x in code made of tiny calls.
@@ -19,7 +20,7 @@ pub enum Metering {
 }
 
 /// What happens to a chunk when the client reads too slowly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Overflow {
     /// The guest waits. Nothing is lost.
@@ -30,7 +31,7 @@ pub enum Overflow {
 }
 
 /// The limits of calls of a plugin. Sizes in bytes.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Limits {
     /// The meter that stops a guest that never ends.
@@ -44,13 +45,16 @@ pub struct Limits {
     /// operator.
     pub extensions: u32,
     /// Linear memory of all the instances of a call together. Bounds a guest that fills the host's memory.
+    #[serde(serialize_with = "exact_size")]
     pub memory: ByteSize,
     /// Wall-clock time including waiting. Bounds a guest that holds a connection without computing.
     #[serde(with = "humantime_serde")]
     pub deadline: Duration,
     /// Result and chunks of a call together. Bounds what one call puts on the wire and into the client's memory.
+    #[serde(serialize_with = "exact_size")]
     pub output: ByteSize,
     /// Size of one chunk. Bounds the queue for a slow reader.
+    #[serde(serialize_with = "exact_size")]
     pub chunk: ByteSize,
     /// Number of chunks. Bounds the cost of many tiny messages.
     pub chunks: u64,
@@ -67,8 +71,10 @@ pub struct Limits {
     /// agent that one request causes.
     pub parallel: u32,
     /// Bytes of arguments of all reverse calls under one request. Bounds what a guest makes others keep.
+    #[serde(serialize_with = "exact_size")]
     pub call_arguments: ByteSize,
     /// Bytes of results of all reverse calls under one request. Bounds what others make guest and host keep.
+    #[serde(serialize_with = "exact_size")]
     pub call_results: ByteSize,
     /// Time that one request may wait for the client's tools, summed over its reverse calls; the deadline is paused
     /// meanwhile. Bounds how long tools that never answer keep a request alive.
@@ -82,10 +88,12 @@ pub struct Limits {
     pub answer_timeout: Duration,
     /// By how much one request may grow files in granted directories; a new entry counts as 4 KiB. Bounds a guest that fills the
     /// operator's disk.
+    #[serde(serialize_with = "exact_size")]
     pub file_growth: ByteSize,
     /// Files and directories that a call may have open. Bounds the descriptors that others need.
     pub open_files: u32,
     /// Log bytes. Bounds a guest that fills the operator's disk.
+    #[serde(serialize_with = "exact_size")]
     pub log: ByteSize,
     /// Log lines. As `log`, for empty lines.
     pub log_lines: u64,
@@ -95,6 +103,7 @@ pub struct Limits {
     /// Table elements of all instances. Bounds host memory that linear memory does not count.
     pub table_elements: u64,
     /// Size of one transfer between guest and host. Bounds host allocations whose size a guest chooses.
+    #[serde(serialize_with = "exact_size")]
     pub hostcall: ByteSize,
     /// Concurrent calls by clients. Bounds what slow calls of one plugin take from other plugins.
     pub concurrent: u32,
@@ -215,5 +224,15 @@ mod tests {
         assert_eq!(limits.memory, ByteSize::mib(32));
         assert_eq!(limits.deadline, Duration::from_secs(90));
         assert!(toml::from_str::<Limits>("gas = 1").is_err());
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let text = "metering = \"ticks\"\nfuel = 7\nmemory = \"32 MiB\"\noutput = 1_500\nchunk = 1\ndeadline = \"1m 30s\"\n\
+                    overflow = \"drop-oldest\"\nsurvive = \"power-loss\"\nrate = \"5/m\"\nbreaker = { failures = 2 }";
+        let limits: Limits = toml::from_str(text).unwrap();
+        let text = toml::to_string(&limits).unwrap();
+        assert!(text.contains("memory = \"32 MiB\"") && text.contains("output = 1500"), "{text}");
+        assert_eq!(toml::from_str::<Limits>(&text).unwrap(), limits);
     }
 }

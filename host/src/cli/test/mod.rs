@@ -1,12 +1,20 @@
 //! `portcullis test`: transcripts of calls, run against the real host.
 
+mod client_kind;
+mod fits_toml;
+mod http_reply;
 mod outcome;
 mod published;
+mod record;
+mod reply;
 mod requests;
 mod run;
 mod script;
 mod state;
+mod tool_reply;
 mod transcript;
+
+pub(super) use record::Recording;
 
 use super::terminal::show_work;
 use super::text::print_error;

@@ -1,21 +1,29 @@
 //! What a tested call did, beside what was expected.
 
-use super::super::text::content_to_text;
-use super::script::Seen;
+use super::script::{Seen, lines as lines_of};
 use plugins::calls::{Answer, FinishedCall};
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 use std::collections::BTreeMap;
+use std::time::Duration;
 use toml_edit::{DocumentMut, Item, Table, value};
 
 /// Units of fuel to which a measured ceiling is rounded up, so that a small change of the plugin does not break it.
 const FUEL_STEP: u64 = 100_000;
 
+/// How long the shortest difference is looked for, and how many lines of it are shown. A plugin whose output is large, and
+/// another one each time, could otherwise take minutes and fill the terminal.
+const DIFF_TIME: Duration = Duration::from_secs(2);
+const DIFF_LINES: usize = 1_000;
+
+const COMPARED: [&str; 3] = ["text", "structured", "error"];
+const COMPARED_LISTS: [&str; 4] = ["chunks", "asked", "called", "sent"];
+
 /// By the keys of `expect`. Keys with nothing to say are left out.
 pub(super) struct Outcome(BTreeMap<&'static str, Value>);
 
 impl Outcome {
-    pub(super) fn new(finished: FinishedCall<Answer>, seen: &Seen) -> Self {
+    pub(super) fn new(finished: &FinishedCall<Answer>, seen: &Seen) -> Self {
         let mut found = BTreeMap::new();
         let mut add = |key, value: Value| {
             found.insert(key, value);
@@ -27,10 +35,10 @@ impl Outcome {
                 add(key, json!(list));
             }
         }
-        match finished.result {
+        match &finished.result {
             Ok(answer) => {
-                let text = answer.content.iter().map(content_to_text).collect::<Vec<_>>().join("\n");
-                match answer.structured {
+                let text = lines_of(&answer.content);
+                match &answer.structured {
                     Some(structured) => add("structured", serde_json::from_str(&structured.text).unwrap_or_default()),
                     None => add("text", json!(text)),
                 }
@@ -49,6 +57,13 @@ impl Outcome {
         Self(found)
     }
 
+    /// All that can be compared but the fuel, which is a ceiling: what is not there is expected to be empty.
+    pub(super) fn everything(&self) -> BTreeMap<String, Value> {
+        let nothing = |key| if COMPARED_LISTS.contains(&key) { json!([]) } else { json!("") };
+        let all = COMPARED.into_iter().chain(COMPARED_LISTS);
+        all.map(|key| (key.to_owned(), self.0.get(key).cloned().unwrap_or_else(|| nothing(key)))).collect()
+    }
+
     /// Where it differs from what was expected, as text for a person; empty if it does not.
     pub(super) fn differences(&self, expected: &BTreeMap<String, Value>) -> String {
         expected.iter().map(|(key, expected)| self.difference(key, expected)).collect()
@@ -63,7 +78,7 @@ impl Outcome {
                 (None, _) => "  fuel: expected must be a number\n".into(),
                 (_, None) => String::new(),
             },
-            "chunks" | "asked" | "called" | "sent" | "text" | "structured" | "error" => {
+            key if COMPARED.contains(&key) || COMPARED_LISTS.contains(&key) => {
                 let expected = normal(key, expected);
                 // A key that is expected to be empty is one that is not there.
                 let nothing = if expected.is_array() { json!([]) } else { json!("") };
@@ -85,7 +100,7 @@ impl Outcome {
         let call = calls.and_then(|calls| calls.get_mut(at));
         let call = call.ok_or_else(|| anyhow::anyhow!("`--update` needs calls written as [[call]]"))?;
         let mut table = Table::new();
-        for key in ["text", "structured", "error", "chunks", "asked", "called", "sent", "fuel"] {
+        for key in COMPARED.into_iter().chain(COMPARED_LISTS).chain(["fuel"]) {
             let Some(found) = self.0.get(key) else { continue };
             table.insert(
                 key,
@@ -124,7 +139,7 @@ fn lines(value: &Value) -> String {
 }
 
 fn diff(expected: &str, found: &str) -> String {
-    let diff = TextDiff::from_lines(expected, found);
+    let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(expected, found);
     let line = |change: similar::Change<&str>| {
         let sign = match change.tag() {
             ChangeTag::Delete => '-',
@@ -133,5 +148,28 @@ fn diff(expected: &str, found: &str) -> String {
         };
         format!("    {sign} {}\n", platform::telemetry::printable(change.value().trim_end_matches('\n')))
     };
-    diff.iter_all_changes().map(line).collect()
+    let mut changes = diff.iter_all_changes();
+    let mut shown: String = changes.by_ref().take(DIFF_LINES).map(line).collect();
+    let left = changes.count();
+    if left > 0 {
+        shown += &format!("    ... and {left} more lines\n");
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_without_end_is_cut() {
+        let lines = |seed: u64| -> String {
+            let next = |at: u64| at.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(seed).rotate_left(17) % 97;
+            (0..300_000).map(|at| format!("{}\n", next(at))).collect()
+        };
+        let told = diff(&lines(1), &lines(77));
+        assert_eq!(told.lines().count(), DIFF_LINES + 1);
+        assert!(told.lines().last().is_some_and(|line| line.ends_with(" more lines")), "{told}");
+        assert_eq!(diff("a\nb\n", "a\nc\n"), "      a\n    - b\n    + c\n");
+    }
 }

@@ -40,7 +40,7 @@ pub(super) struct TestRun {
 
 impl TestRun {
     pub(super) async fn start(tested: &Tested, transcript: &Transcript) -> anyhow::Result<Self> {
-        let id = PluginId::new(Side::Server, "tested").map_err(anyhow::Error::msg)?;
+        let id = PluginId::new(Side::Server, &transcript.plugin).map_err(anyhow::Error::msg)?;
         let grants = transcript.grants.clone();
         let variable = |name: &String| Some((name.clone(), environment_variable(name)?.into_string().ok()?));
         let environment = grants.env.iter().filter_map(variable).collect();
@@ -82,7 +82,7 @@ impl TestRun {
             format!("there is no tool `{}`; there are: {}", call.tool, names.join(", "))
         })?;
         self.script.begin(call);
-        let arguments = Value::Object(call.arguments.clone().into_iter().collect());
+        let arguments = Value::Object(call.arguments.clone());
         let request = CallRequest {
             context: CallContext::new("local"),
             link: ClientLink {
@@ -99,6 +99,6 @@ impl TestRun {
         };
         let finished = self.runner.call_tool(self.plugin.clone(), tool.clone(), arguments.into(), request).await;
         let seen = Seen { sandbox: finished.uses, ..self.script.end() };
-        Ok((Outcome::new(finished, &seen), seen))
+        Ok((Outcome::new(&finished, &seen), seen))
     }
 }

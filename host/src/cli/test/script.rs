@@ -1,19 +1,20 @@
 //! Everybody whom a tested call talks to: each answers from the transcript, and notes what was asked.
 
 use super::super::text::content_to_text;
-use super::transcript::{HttpReply, Reply, TestCall, ToolReply};
+use super::client_kind::ClientKind;
+use super::http_reply::HttpReply;
+use super::reply::{self, Reply};
+use super::tool_reply::ToolReply;
+use super::transcript::TestCall;
 use async_trait::async_trait;
-use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::BodyExt as _;
 use platform::sync::Mutex;
 use policy::{BudgetUsage, HttpTarget};
 use runtime::imports::{
-    Abilities, AgentError, AgentResult, AgentTool, CallSink, CheckedQuestion, Chunk, ClientCalls, ClientError,
-    ClientReply, Consent, Content, Egress, Execution, Http, HttpBody, HttpError, HttpRequest, Origin, OutputError,
-    ProgressReport, QuestionBatch, ReverseCall, ReverseOutcome, Role, SampleAnswer, SampleContent, SandboxUses, Tool,
-    ToolAnnotations, ToolCaller, ToolResult,
+    Abilities, AgentError, AgentTool, CallSink, CheckedQuestion, Chunk, ClientCalls, ClientError, ClientReply, Content,
+    Egress, Execution, Http, HttpBody, HttpError, HttpRequest, Origin, OutputError, ProgressReport, QuestionBatch,
+    ReverseCall, ReverseOutcome, SandboxUses, Tool, ToolAnnotations, ToolCaller,
 };
-use serde_json::Value;
 use services::egress::named_secrets;
 use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
@@ -25,6 +26,7 @@ struct State {
     answers: VecDeque<Reply>,
     tools: VecDeque<ToolReply>,
     http: VecDeque<HttpReply>,
+    abilities: Abilities,
     seen: Seen,
 }
 
@@ -45,6 +47,19 @@ pub(super) struct Seen {
     pub(super) unused: Vec<String>,
 }
 
+/// A chunk or a result as text.
+pub(super) fn lines(content: &[Content]) -> String {
+    content.iter().map(content_to_text).collect::<Vec<_>>().join("\n")
+}
+
+pub(super) fn called_line(call: &ReverseCall) -> String {
+    format!("{} {}", call.name, call.arguments.text())
+}
+
+pub(super) fn sent_line(request: &HttpRequest) -> String {
+    format!("{} {}", request.method, request.url)
+}
+
 /// Clones share it.
 #[derive(Clone, Default)]
 pub(super) struct Script(Arc<Mutex<State>>);
@@ -53,7 +68,8 @@ impl Script {
     /// Begins a call: answers come from it now.
     pub(super) fn begin(&self, call: &TestCall) {
         let (answers, tools) = (call.answers.clone().into(), call.tools.clone().into());
-        *self.0.lock() = State { answers, tools, http: call.http.clone().into(), seen: Seen::default() };
+        let (http, abilities) = (call.http.clone().into(), ClientKind::abilities(call.client.as_deref()));
+        *self.0.lock() = State { answers, tools, http, abilities, seen: Seen::default() };
     }
 
     /// Ends it.
@@ -68,49 +84,18 @@ impl Script {
 
     fn answer(&self, question: &CheckedQuestion) -> ClientReply {
         let mut state = self.0.lock();
-        state.seen.asked.push(match question {
-            CheckedQuestion::Form { message, .. } | CheckedQuestion::Url { message, .. } => message.clone(),
-            CheckedQuestion::Sample(request) => request.messages.last().map(said).unwrap_or_default(),
-            CheckedQuestion::Roots => "roots".to_owned(),
-        });
-        let missing = || ClientReply::Failed("the transcript has no answer to this question".into());
-        match (state.answers.pop_front(), question) {
-            (Some(Reply::Form(content)), CheckedQuestion::Form { .. }) => {
-                ClientReply::Form(Consent::Accept, Some(content))
-            }
-            (Some(Reply::Decline), CheckedQuestion::Form { .. }) => ClientReply::Form(Consent::Decline, None),
-            (Some(Reply::Cancel), CheckedQuestion::Form { .. }) => ClientReply::Form(Consent::Cancel, None),
-            (Some(Reply::Visit), CheckedQuestion::Url { .. }) => ClientReply::Url(Consent::Accept),
-            (Some(Reply::Decline), CheckedQuestion::Url { .. }) => ClientReply::Url(Consent::Decline),
-            (Some(Reply::Cancel), CheckedQuestion::Url { .. }) => ClientReply::Url(Consent::Cancel),
-            (Some(Reply::Decline), _) => ClientReply::Refused("declined".into()),
-            (Some(Reply::Model(text)), CheckedQuestion::Sample(_)) => ClientReply::Sample(SampleAnswer {
-                role: Role::Assistant,
-                content: vec![SampleContent::Text(text)],
-                model: "transcript".into(),
-                stop_reason: None,
-            }),
-            (Some(_), _) => ClientReply::Failed("the transcript answers another kind of question here".into()),
-            (None, _) => missing(),
+        state.seen.asked.push(reply::message(question));
+        match state.answers.pop_front() {
+            Some(reply) => reply.answer(question),
+            None => ClientReply::Failed("the transcript has no answer to this question".into()),
         }
     }
-}
-
-fn said(message: &runtime::imports::SampleMessage) -> String {
-    let text = |content: &SampleContent| match content {
-        SampleContent::Text(text) => text.clone(),
-        SampleContent::Image(_) => "[image]".into(),
-        SampleContent::Audio(_) => "[audio]".into(),
-        SampleContent::ToolUse(call) => format!("[calls {}]", call.name),
-        SampleContent::ToolResult(_) => "[result]".into(),
-    };
-    message.content.iter().map(text).collect::<Vec<_>>().join("\n")
 }
 
 #[async_trait]
 impl ClientCalls for Script {
     fn abilities(&self) -> Abilities {
-        Abilities { form: true, url: true, sample: true, sample_tools: true, roots: false }
+        self.0.lock().abilities
     }
 
     async fn ask(&self, batch: QuestionBatch) -> Result<Vec<ClientReply>, ClientError> {
@@ -135,20 +120,13 @@ impl ToolCaller for Script {
 
     async fn call(&self, call: ReverseCall) -> ReverseOutcome {
         let mut state = self.0.lock();
-        state.seen.called.push(format!("{} {}", call.name, call.arguments.text()));
+        state.seen.called.push(called_line(&call));
         // The next answer of this tool: calls that are made together come in any order.
         let at = state.tools.iter().position(|tool| tool.name == call.name);
         let Some(reply) = at.and_then(|at| state.tools.remove(at)) else {
             return ReverseOutcome::unasked(AgentError::UnknownTool(call.name));
         };
-        let answer = match reply {
-            ToolReply { error: Some(error), .. } => Err(AgentError::ToolError(ToolResult {
-                content: vec![Content::text(error)],
-                structured: None,
-                is_error: true,
-            })),
-            ToolReply { result, .. } => Ok(to_result(result.unwrap_or_default())),
-        };
+        let answer = reply.answer();
         ReverseOutcome { answer, private: None, spent: BudgetUsage::default() }
     }
 }
@@ -167,16 +145,6 @@ fn agent_tool(name: String) -> AgentTool {
     AgentTool { tool, origin: Origin::Client }
 }
 
-fn to_result(value: Value) -> AgentResult {
-    let (text, structured) = match value {
-        Value::Object(_) => (value.to_string(), Some(value.to_string())),
-        Value::String(text) => (text, None),
-        Value::Null => (String::new(), None),
-        other => (other.to_string(), None),
-    };
-    AgentResult { content: vec![Content::text(text)], structured, origin: Origin::Client, edited: None }
-}
-
 fn is_this_machine(host: &str) -> bool {
     let bare = host.trim_matches(['[', ']']);
     bare == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
@@ -187,7 +155,7 @@ impl Egress for Script {
     async fn send(&self, request: HttpRequest, call: Http) -> Result<http::Response<HttpBody>, HttpError> {
         let (target, _) = HttpTarget::parse_request(&request.method, &request.url).map_err(HttpError::Request)?;
         call.authorize(&target)?;
-        let line = format!("{} {}", request.method, request.url);
+        let line = sent_line(&request);
         // As in life, but for the values, which no transcript has.
         for name in named_secrets(&request.headers) {
             self.0.lock().seen.secrets.push(name.clone());
@@ -200,20 +168,14 @@ impl Egress for Script {
         let at = state.http.iter().position(|http| http.request == line);
         let reply = at.and_then(|at| state.http.remove(at));
         let reply = reply.ok_or_else(|| HttpError::Failed(format!("the transcript has no answer to `{line}`")))?;
-        let mut response = http::Response::builder().status(reply.status);
-        for (name, value) in &reply.headers {
-            response = response.header(name, value);
-        }
-        let body = Full::new(Bytes::from(reply.body)).map_err(|never| match never {}).boxed_unsync();
-        response.body(body).map_err(|error| HttpError::Failed(format!("the transcript's answer: {error}")))
+        reply.answer()
     }
 }
 
 #[async_trait]
 impl CallSink for Script {
     async fn chunk(&self, _seq: u64, chunk: Chunk) -> Result<(), OutputError> {
-        let text = chunk.content.iter().map(content_to_text).collect::<Vec<_>>().join("\n");
-        self.0.lock().seen.chunks.push(text);
+        self.0.lock().seen.chunks.push(lines(&chunk.content));
         Ok(())
     }
 

@@ -29,6 +29,10 @@ impl SecretStore {
     pub fn get(&self, name: &str) -> Option<&Arc<Secret>> {
         self.0.get(name)
     }
+
+    pub fn all(&self) -> impl Iterator<Item = &Arc<Secret>> {
+        self.0.values()
+    }
 }
 
 fn read(

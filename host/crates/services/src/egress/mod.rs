@@ -13,9 +13,11 @@ mod http_sender;
 mod redirect;
 mod secret_injection;
 mod secret_mask;
+mod secret_search;
 mod shares;
 #[cfg(test)]
 mod tests;
 
 pub use http_sender::HttpSender;
 pub use secret_injection::named_secrets;
+pub use secret_search::SecretSearch;

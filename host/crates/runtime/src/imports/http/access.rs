@@ -136,6 +136,11 @@ impl Http {
         self.access.scope.authority.plugin()
     }
 
+    /// The id of the call that sends them.
+    pub fn call_id(&self) -> &str {
+        &self.access.scope.context.id
+    }
+
     /// Authorizes one request and counts it.
     pub fn authorize(&self, target: &HttpTarget) -> Result<&HttpGrant, HttpError> {
         let decided = self.decide(target);
