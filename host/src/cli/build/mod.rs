@@ -12,6 +12,7 @@ mod project;
 mod python;
 mod rust;
 mod toolchain;
+mod typescript;
 mod wit;
 
 pub(super) use embedded::template;

@@ -7,7 +7,7 @@ use std::process::Command;
 use suite::{Home, paths, portcullis};
 
 /// Makes the plugin `hello-<language>`, and returns its folder.
-fn begin(home: &Home, language: &str) -> std::path::PathBuf {
+pub(super) fn begin(home: &Home, language: &str) -> std::path::PathBuf {
     let name = format!("hello-{language}");
     let made = portcullis(home, &["new", &name, "--lang", language]);
     assert!(made.good().contains("portcullis build"), "{made:?}");
