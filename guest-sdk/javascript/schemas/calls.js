@@ -5,7 +5,8 @@ import { Schemas } from "./types.js";
 /** The schemas by the names of tools, as text. Problems are added to the program. */
 export function typedTools(program) {
   const { ts, checker } = program;
-  const found = {};
+  // Without a prototype: a tool may have any name.
+  const found = Object.create(null);
   const visit = (node) => {
     const signature = ts.isCallExpression(node) && checker.getResolvedSignature(node);
     if (signature?.declaration?.name?.text === "typedTool" && program.isOfSdk(signature.declaration.symbol)) {

@@ -47,7 +47,8 @@ export function hasLostComment({ ts }, declaration) {
 }
 
 /** Adds what the tags of a symbol say to its schema. `refuse` gets a text for each that makes no sense. */
-export function annotate({ ts, checker }, symbol, schema, refuse) {
+export function annotate(program, symbol, schema, refuse) {
+  const { ts, checker } = program;
   const annotated = { ...schema };
   const tags = symbol.getJsDocTags(checker).map(({ name, text }) => [name, ts.displayPartsToString(text).trim()]);
   // What kind of number it is decides what else may be said of it.
@@ -74,7 +75,7 @@ export function annotate({ ts, checker }, symbol, schema, refuse) {
           annotated[name] = value;
         }
       });
-    } else if (name !== "integer" && !FOR_PEOPLE.includes(name)) {
+    } else if (name !== "integer" && !FOR_PEOPLE.includes(name) && program.isOwn(symbol)) {
       refuse(`@${name} is not known; known are ${[...Object.keys(KEYWORDS), "default", "integer", "title"].join(", ")}`);
     }
   }

@@ -4,8 +4,13 @@ import { realpathSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The folder of the SDK, as TypeScript names its files. */
+/** The SDK's sources, as TypeScript names its files. */
 const SDK = realpathSync(fileURLToPath(new URL("../src", import.meta.url)));
+
+/** Options that make files, or make no sense without. */
+const EMITTING = [
+  "composite", "declaration", "declarationMap", "emitDeclarationOnly", "incremental", "isolatedDeclarations", "tsBuildInfoFile",
+];
 
 export class Program {
   /** Lines for the author. */
@@ -14,9 +19,9 @@ export class Program {
   constructor(ts, folder, main) {
     this.ts = ts;
     this.folder = folder;
-    const options = this.#options(main);
+    const { options, declarations } = this.#configured(main);
     // The main module and what it imports. Tests beside it need types that a plugin does not have.
-    this.program = ts.createProgram([main], options);
+    this.program = ts.createProgram([main, ...declarations], options);
     this.checker = this.program.getTypeChecker();
     this.#add(ts.getPreEmitDiagnostics(this.program));
   }
@@ -26,6 +31,11 @@ export class Program {
     const { program } = this;
     const isTyped = ({ fileName, isDeclarationFile }) => /\.[cm]?tsx?$/.test(fileName) && !isDeclarationFile;
     return program.getSourceFiles().filter((file) => isTyped(file) && !program.isSourceFileFromExternalLibrary(file));
+  }
+
+  /** Whether a symbol is the author's own, rather than that of a package. */
+  isOwn(symbol) {
+    return this.#isDeclaredIn(symbol, (file) => this.modules.includes(file));
   }
 
   /** Whether a symbol is one of the SDK's own. */
@@ -47,8 +57,8 @@ export class Program {
     return symbol?.declarations?.some((declaration) => isIn(declaration.getSourceFile())) ?? false;
   }
 
-  /** What the author's tsconfig.json says, or the strict defaults of the template. */
-  #options(main) {
+  /** The options and declarations of the author's tsconfig.json, or the strict options of the template. */
+  #configured(main) {
     const { ts } = this;
     const file = ts.findConfigFile(dirname(main), ts.sys.fileExists);
     const ours = {
@@ -59,21 +69,21 @@ export class Program {
       allowJs: true,
       // From everywhere the same SDK, as in the bundle.
       paths: { "portcullis-guest": [`${SDK}/index.d.ts`], "portcullis-guest/testing": [`${SDK}/testing.d.ts`] },
-      // These would make what is not made here.
-      ...Object.fromEntries(["composite", "incremental", "tsBuildInfoFile", "declaration", "declarationMap"].map((key) => [key])),
+      ...Object.fromEntries(EMITTING.map((option) => [option, undefined])),
     };
-    const strict = { strict: true, target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext };
     if (!file) {
-      return { ...strict, moduleResolution: ts.ModuleResolutionKind.Bundler, ...ours };
+      const options = { strict: true, target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext };
+      return { options: { ...options, moduleResolution: ts.ModuleResolutionKind.Bundler, ...ours }, declarations: [] };
     }
     const read = ts.readConfigFile(file, ts.sys.readFile);
     const parsed = read.error
-      ? { options: {}, errors: [read.error] }
+      ? { options: {}, fileNames: [], errors: [read.error] }
       : ts.parseJsonConfigFileContent(read.config, ts.sys, dirname(file));
     // Which files there are besides does not matter.
     const noFiles = [18002, 18003];
     this.#add(parsed.errors.filter(({ code }) => !noFiles.includes(code)));
-    return { ...parsed.options, ...ours, paths: { ...parsed.options.paths, ...ours.paths } };
+    const options = { ...parsed.options, ...ours, paths: { ...parsed.options.paths, ...ours.paths } };
+    return { options, declarations: parsed.fileNames.filter((name) => /\.d\.[cm]?ts$/.test(name)) };
   }
 
   #add(diagnostics) {

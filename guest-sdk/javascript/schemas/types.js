@@ -54,7 +54,7 @@ export class Schemas {
   }
 
   #refuse(type, { node, what }, instead) {
-    const text = this.program.checker.typeToString(type, undefined, this.program.ts.TypeFormatFlags.NoTruncation);
+    const text = this.program.checker.typeToString(type);
     this.program.problem(node, `${what} has the type \`${text}\`, which has no JSON Schema; write ${instead}`);
   }
 

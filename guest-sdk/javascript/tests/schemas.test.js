@@ -1,7 +1,7 @@
 // Schemas that the build makes of types, and what it says of types that have none. TypeScript is that of the tests of clients.
 
 import assert from "node:assert/strict";
-import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -128,6 +128,24 @@ test("members become properties, and comments say more of them", async () => {
     output: undefined,
   });
   assert.deepEqual(plain, { input: { type: "object", properties: {}, additionalProperties: false }, output: undefined });
+});
+
+test("the README's types are schemas", async () => {
+  const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
+  const [, block] = /```ts\n(import \{ type integer.*?)```/s.exec(readme);
+  const { route } = await schemas(block.slice(block.indexOf("\n")));
+  assert.deepEqual(route.input, {
+    type: "object",
+    properties: {
+      from: { type: "string", description: "Where it begins.", minLength: 1 },
+      stops: { type: "array", items: { type: "string" }, maxItems: 9 },
+      people: { type: "integer", minimum: 1, default: 1 },
+      by: { type: "string", enum: ["train", "bus"], default: "train" },
+    },
+    required: ["from", "stops"],
+    additionalProperties: false,
+  });
+  assert.deepEqual(route.output.required, ["legs", "price"]);
 });
 
 test("aliases have comments of their own", async () => {
@@ -386,5 +404,11 @@ import { left } from "./left.ts";
   const loose = { "tsconfig.json": '{ "compilerOptions": { "strict": false, "module": "nodenext" }, "include": ["none"] }' };
   assert.equal((await made(wrong, loose)).problems.length, 2);
   assert.match((await made("", { "tsconfig.json": "{ compilerOptions" })).problems[0], /TS1005/);
+  const declared = {
+    "tsconfig.json": '{ "compilerOptions": { "composite": true, "isolatedDeclarations": true }, "include": ["*.d.ts"] }',
+    "words.d.ts": "/** @memberof words */\ndeclare interface Word {\n  /** A word. @memberof words @minLength 1 */\n  word: string;\n}\n",
+  };
+  const tools = await schemas('typedTool<Word>({ name: "word", description: "D.", run: ({ word }) => word });', declared);
+  assert.deepEqual(tools.word.input.properties, { word: { type: "string", description: "A word.", minLength: 1 } });
   await rm(join(folder, "tsconfig.json"));
 });
