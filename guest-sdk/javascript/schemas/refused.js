@@ -9,6 +9,7 @@ const OF_LIBRARY = {
   URL: "string, with @format uri in its comment",
   Uint8Array: "string, and encode the bytes",
   RegExp: "string",
+  Promise: "the type of what it waits for",
   String: "string",
   Number: "number",
   Boolean: "boolean",

@@ -32,6 +32,11 @@ function fill(value, schema, root) {
   if (schema === undefined || typeof value !== "object" || value === null) {
     return;
   }
+  const inside = schema.anyOf?.filter(({ type, $ref }) => $ref || [type].flat().some((one) => one === "object" || one === "array"));
+  if (inside?.length === 1) {
+    fill(value, inside[0], root);
+    return;
+  }
   const { properties = {}, items, additionalProperties } = schema.$ref ? root.$defs[schema.$ref.slice("#/$defs/".length)] : schema;
   if (Array.isArray(value)) {
     value.forEach((item) => fill(item, items, root));

@@ -321,6 +321,7 @@ typedTool<Bad>({ name: "bad", description: "D.", run: () => "" });
 typedTool<{ a: 1 } | { b: 2 }>({ name: "union", description: "D.", run: () => "" });
 typedTool<string[]>({ name: "list", description: "D.", run: () => "" });
 typedTool<{}, { at: Date }>({ name: "result", description: "D.", run: () => ({ at: new Date() }) });
+typedTool<{}, Promise<{}>>({ name: "promise", description: "D.", run: async () => ({}) });
 typedTool<Grows<1>>({ name: "grows", description: "D.", run: () => "" });
 interface Grows<T> { next?: Grows<T[]> }
 `);
@@ -347,8 +348,9 @@ interface Grows<T> { next?: Grows<T[]> }
   assert.match(found[17], /^plugin\.ts:24:11: the arguments .*: one object type: a union cannot be the root/);
   assert.match(found[18], /^plugin\.ts:25:11: the arguments `string\[\]`: an interface$/);
   assert.match(found[19], /^plugin\.ts:26:17: the result\.at `Date`/);
-  assert.match(found[20], /: something that is nested less deep$/);
-  assert.equal(found.length, 21);
+  assert.match(found[20], /^plugin\.ts:27:15: Promise `Promise<{}>`: the type of what it waits for$/);
+  assert.match(found[21], /: something that is nested less deep$/);
+  assert.equal(found.length, 22);
 });
 
 test("comments that make no sense are named", async () => {

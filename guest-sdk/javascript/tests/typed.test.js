@@ -31,6 +31,7 @@ test("a component has the schemas of the build, and fills in their defaults", as
       points: { type: "array", items: { $ref: "#/$defs/Point" } },
       byName: { type: "object", additionalProperties: { $ref: "#/$defs/Point" } },
       any: {},
+      maybe: { anyOf: [{ type: "string" }, { $ref: "#/$defs/Point" }, { type: "null" }] },
     },
     additionalProperties: false,
     $defs: { Point: point },
@@ -50,13 +51,14 @@ test("a component has the schemas of the build, and fills in their defaults", as
   const call = async (args) => JSON.parse((await new Host().call(filled, args)).text);
   assert.deepEqual(await call({}), { days: 3, tags: ["a"] });
   assert.deepEqual(await call({}), { days: 3, tags: ["a"] }, "each call has a value of its own");
-  const given = { days: 0, tags: [], points: [{ next: { next: { x: 5 } } }, null], byName: { a: {}, b: { x: 2 } }, any: { x: null } };
+  const given = { days: 0, tags: [], points: [{ next: { next: { x: 5 } } }, null], byName: { a: {}, b: { x: 2 } }, any: { x: null }, maybe: {} };
   assert.deepEqual(await call(given), {
     days: 0,
     tags: [],
     points: [{ x: 1, next: { x: 1, next: { x: 5 } } }, null],
     byName: { a: { x: 1 }, b: { x: 2 } },
     any: { x: null },
+    maybe: { x: 1 },
   });
   assert.throws(() => typedTool({ name: "other", description: "x", run() {} }), /`other` has no schema: no call of typedTool/);
 });
