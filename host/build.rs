@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// Folders and files of the repository, and what they are called in the program.
-const EMBEDDED: [(&str, &str); 12] = [
+const EMBEDDED: [(&str, &str); 13] = [
     ("wit/v0.1", "wit"),
     ("guest-sdk/wasi", "wasi"),
     ("guest-sdk/templates", "templates"),
     ("guest-sdk/toolchains", "toolchains"),
     ("guest-sdk/python/src", "python"),
     ("guest-sdk/javascript/src", "javascript/src"),
+    ("guest-sdk/javascript/schemas", "javascript/schemas"),
     ("guest-sdk/c/include", "c/include"),
     ("guest-sdk/c/src", "c/src"),
     ("guest-sdk/go", "go"),

@@ -2,6 +2,8 @@
 
 import { PLUGIN } from "./plugin.js";
 
+export { typed } from "./typed.js";
+
 /** The interfaces that its component exports. */
 export const offers = () => {
   const { tools, resources, templates, prompts, finder } = PLUGIN;

@@ -20,3 +20,4 @@ export { assistant, sampleTool, user } from "./sampling.js";
 export { t } from "./schema.js";
 export * as state from "./state.js";
 export * as steering from "./steering.js";
+export { typedTool } from "./typed.js";

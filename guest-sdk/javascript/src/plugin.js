@@ -35,12 +35,16 @@ export function tool(offer) {
   if (output && output.schema.type !== "object") {
     throw new TypeError(`the output of \`${offer.name}\` must be an object; leave it out for anything else`);
   }
-  const read = fieldsReader(input);
+  const schemas = { inputSchema: JSON.stringify(inputSchema(input)), outputSchema: output && JSON.stringify(outputSchema(output)) };
+  return offerTool({ ...offer, ...schemas }, fieldsReader(input));
+}
+
+/** A tool with its schemas; `read` makes of the arguments, which the host has checked, what `run` takes. */
+export function offerTool(offer, read) {
+  check(offer);
   return add(PLUGIN.tools, offer.name, {
     execution: "inline",
     ...offer,
-    inputSchema: JSON.stringify(inputSchema(input)),
-    outputSchema: output && JSON.stringify(outputSchema(output)),
     call: (context, args) => {
       const returned = offer.run(read(JSON.parse(args)), context);
       // What is there already needs no promise, whose jobs take several times as long as a small tool.

@@ -7,22 +7,25 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 
+import ts from "../../../target/node/node_modules/typescript/lib/typescript.js";
 import { NOT_DONE } from "../src/index.js";
 import { Host, Response, ToolUse } from "../src/testing.js";
 
 test("the README works", async () => {
   const text = await readFile(new URL("../README.md", import.meta.url), "utf8");
   const blocks = [...text.matchAll(/```(?:ts|js)\n(.*?)```/gs)].map(([, block]) => block);
-  assert.equal(blocks.length, 6);
+  assert.equal(blocks.length, 7);
   const at = (file) => JSON.stringify(new URL(`../src/${file}.js`, import.meta.url).href);
   const imported = new Set();
   // Names that several blocks import are imported once.
   const once = (_, names, from) => {
-    const fresh = names.split(",").filter((name) => name.trim() && !imported.has(name.trim()));
+    const values = names.split(",").filter((name) => !name.trim().startsWith("type "));
+    const fresh = values.filter((name) => name.trim() && !imported.has(name.trim()));
     fresh.forEach((name) => imported.add(name.trim()));
     return `import { ${fresh.join(",")} } from ${at(from ? "testing" : "index")};`;
   };
-  const code = blocks.join("\n").replace(/import \{([^}]*)\} from "portcullis-guest(\/testing)?";/g, once);
+  const joined = blocks.join("\n").replace(/import \{([^}]*)\} from "portcullis-guest(\/testing)?";/g, once);
+  const code = ts.transpileModule(joined, { compilerOptions: { target: "esnext", module: "esnext", verbatimModuleSyntax: true } }).outputText;
   const folder = await mkdtemp(join(tmpdir(), "readme-"));
   try {
     const file = join(folder, "readme.mjs");
@@ -42,6 +45,8 @@ test("the README works", async () => {
   assert.equal((await talking.call("explain", { word: "moat" })).text, "A ditch.");
   const asked = new Host({ agentTools, forms: [{ to: "Oslo" }], roots: [{ uri: "file:///a" }] });
   assert.equal((await asked.call("gather", { words: ["a", "b"] })).text, "about a, about b, Oslo, file:///a");
+  const routed = await host.call("route", { from: "Oslo", stops: ["Voss", "Bergen"] });
+  assert.equal(routed.structured, '{"legs":["Oslo to Voss by train","Voss to Bergen by train"],"price":10}');
   const away = new Host({ http: () => new Response("", { status: 404 }) });
   const effect = { type: "http", method: "POST", url: "https://example.com/", headers: [] };
   assert.equal(await away.reconcile("book", effect), NOT_DONE);

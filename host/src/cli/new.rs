@@ -50,19 +50,22 @@ impl New {
         prepare(&folder, self.lang)?;
         println!("Made {}. Next:", folder.display());
         println!("  cd {}", folder.display());
-        println!("  {:<42} # the test", test(self.lang));
+        let (test, need) = test(self.lang);
+        println!("  {test:<42} # the test{need}");
         println!("  {:<42} # makes {}.wasm", "portcullis build", self.name);
         println!("  {:<42} # calls it under portcullis.toml", format!("portcullis call {} greet name=Ada", self.name));
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn test(language: Language) -> &'static str {
+/// The command that runs the test, and what it needs beyond the build.
+fn test(language: Language) -> (&'static str, &'static str) {
     match language {
-        Language::Rust => "cargo test",
-        Language::Python => "pytest",
-        Language::Javascript | Language::Typescript => "node --test",
-        Language::Go => "go test",
-        Language::C => "cc -I .portcullis/c/include test.c .portcullis/c/src/*/*.c -lm -o test && ./test",
+        Language::Rust => ("cargo test", ""),
+        Language::Python => ("pytest", ""),
+        Language::Javascript => ("node --test", ""),
+        Language::Typescript => ("node --test", "; needs Node 22.18 or newer, which runs TypeScript as it is"),
+        Language::Go => ("go test", ""),
+        Language::C => ("cc -I .portcullis/c/include test.c .portcullis/c/src/*/*.c -lm -o test && ./test", ""),
     }
 }

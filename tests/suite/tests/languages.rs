@@ -5,6 +5,7 @@ mod packages;
 mod templates;
 mod transcript;
 mod tutorials;
+mod typed;
 
 use serde_json::json;
 use std::net::{Ipv4Addr, SocketAddr};

@@ -10,14 +10,15 @@ use crate::repo::Repo;
 use crate::stamp::unless_fresh;
 use crate::{built, wasm};
 
-/// Builds the plugin of the behaviour suite in each language: `target/languages/<language>.wasm`.
+/// Builds the plugin of the behaviour suite in each language: `target/languages/<language>.wasm`; and `typed.wasm`, whose schemas
+/// are made of types of TypeScript.
 pub(crate) fn all(repo: &Repo) -> Result<()> {
     wasm::polyglot(repo)?;
     for language in ["javascript", "python", "c", "go"] {
         let to = repo.languages().join(format!("{language}.wasm"));
         component(repo, &format!("tests/languages/{language}"), language, &to)?;
     }
-    Ok(())
+    component(repo, "tests/languages/typed", "javascript", &repo.languages().join("typed.wasm"))
 }
 
 /// Builds `target/plugins/<name>.wasm` from a folder of `plugins/`.
@@ -41,9 +42,8 @@ fn component(repo: &Repo, folder: &str, language: &str, to: &Path) -> Result<()>
     let from = repo.root.join(folder);
     let mut inputs = vec![from.clone(), repo.wit()];
     inputs.extend(["host/src/cli/build", "guest-sdk/wasi"].map(|path| repo.root.join(path)));
-    for folder in [repo.root.join("guest-sdk").join(language), repo.root.join("guest-sdk/toolchains").join(language)] {
-        inputs.extend(folders(&folder)?);
-    }
+    inputs.extend(folders(&repo.root.join("guest-sdk").join(language))?);
+    inputs.extend(folders(&repo.root.join("guest-sdk/toolchains"))?);
     let stamp = repo.target.join("built").join(folder.replace('/', "-"));
     unless_fresh(&stamp, &inputs, to, || {
         built::host(repo)?;

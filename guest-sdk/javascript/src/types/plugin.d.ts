@@ -24,13 +24,15 @@ export interface Offer {
   title?: string;
   description: string;
 }
-export interface ToolOffer<Input extends Fields, Output> extends Offer {
+export interface ToolAbout extends Offer {
   /** Hints for the client. */
   readOnly?: boolean;
   destructive?: boolean;
   idempotent?: boolean;
   openWorld?: boolean;
   execution?: "inline" | "may-run-long" | "task-only";
+}
+export interface ToolOffer<Input extends Fields, Output> extends ToolAbout {
   /** The types of the arguments. */
   input?: Input;
   /** The type of a structured result. */

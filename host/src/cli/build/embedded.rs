@@ -64,8 +64,10 @@ mod tests {
             ("rust", "guest/wit/tools.wit"),
             ("python", "portcullis_guest/__init__.py"),
             ("javascript", "src/index.js"),
+            ("javascript", "schemas/main.js"),
             ("c", "src/data/uri.c"),
             ("go", "internal/wit/runtime/runtime.go"),
+            ("toolchains/typescript", "package-lock.json"),
             ("toolchains/python", "requirements.txt"),
             ("toolchains/c", "requirements.txt"),
         ] {

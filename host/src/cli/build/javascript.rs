@@ -2,8 +2,9 @@
 
 use super::command::{quiet, step};
 use super::project::Project;
-use super::{single_module, toolchain, wit};
+use super::{single_module, toolchain, typescript, wit};
 use anyhow::{Context, ensure};
+use serde::Deserialize;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -15,24 +16,36 @@ const NOT_SUPPORTED: [&str; 3] = ["async-await", "async-generator", "for-await"]
 /// What componentize-qjs loads modules with while it builds. Its components keep the import, and a stub that traps.
 const LOADER: &str = "local:init/module-loader";
 
+/// What `describe.js` says of a plugin.
+#[derive(Deserialize)]
+struct Described {
+    /// The interfaces that its component exports.
+    exports: Vec<String>,
+    /// The tools whose schemas are made of types.
+    typed: Vec<String>,
+}
+
 pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     let tools = toolchain::node()?;
     let (work, sdk) = (project.work(), project.work().join("javascript/src"));
     let main = project.folder.join(&project.main);
     let ask = format!(
-        "import {main:?};\nimport {{ offers }} from {:?};\nconsole.log(JSON.stringify(offers()));\n",
+        "import {main:?};\nimport {{ offers, typed }} from {:?};\nconsole.log(JSON.stringify({{ exports: offers(), typed }}));\n",
         sdk.join("describe.js")
     );
     let asking = bundle(&tools, &work, "describe", &ask, &["--platform=node"])?;
     let said = quiet(Command::new("node").arg(&asking).current_dir(&project.folder), toolchain::NODE)
         .with_context(|| format!("cannot load {}", main.display()))?;
-    let exports: Vec<String> = serde_json::from_str(&said).context("the plugin must not print while it is loaded")?;
+    let Described { exports, typed } =
+        serde_json::from_str(&said).context("the plugin must not print while it is loaded")?;
     ensure!(!exports.is_empty(), "{} offers nothing: call tool(), resource() or prompt()", main.display());
+    let schemas = typescript::schemas(project, &sdk, &main, &typed)?;
     let wasi = imports(project);
     let mut options = vec!["--external:portcullis:*".to_owned(), "--external:wasi:*".to_owned()];
     options.extend(NOT_SUPPORTED.map(|feature| format!("--supported:{feature}=false")));
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    let bundled = bundle(&tools, &work, "plugin", &entry(&main, &sdk, &exports, project), &options)?;
+    let bundled =
+        bundle(&tools, &work, "plugin", &entry(&main, &sdk, &exports, schemas.as_deref(), project), &options)?;
     let (bound, built) = (work.join("wit"), work.join("built.wasm"));
     let is_strange = !wasi.is_empty();
     wit::write(&bound, &exports, &wasi, |text| if is_strange { strange(&text) } else { text })?;
@@ -82,7 +95,7 @@ fn imports(project: &Project) -> Vec<&'static str> {
 }
 
 /// What the component begins with.
-fn entry(main: &Path, sdk: &Path, exports: &[String], project: &Project) -> String {
+fn entry(main: &Path, sdk: &Path, exports: &[String], schemas: Option<&Path>, project: &Project) -> String {
     let import = |what: &str, file: &str| format!("import {{ {what} }} from {:?};\n", sdk.join(file));
     let mut text = format!("import {:?};\n", sdk.join("shim.js"));
     text += &(import("use", "host.js") + &import("witHost", "wit.js"));
@@ -93,6 +106,8 @@ fn entry(main: &Path, sdk: &Path, exports: &[String], project: &Project) -> Stri
         text += &import(name, &format!("{}-{name}.js", if wanted { "wit" } else { "no" }));
         parts.push(name);
     }
+    // Before the plugin, whose tools need them.
+    text += &schemas.map(|schemas| format!("import {schemas:?};\n")).unwrap_or_default();
     text += &format!("import {main:?};\nuse(witHost({{ {} }}));\n", parts.join(", "));
     text + &format!("export {{ {} }} from {:?};\n", exports.join(", "), sdk.join("exports.js"))
 }

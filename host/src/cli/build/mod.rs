@@ -13,6 +13,7 @@ mod python;
 mod rust;
 mod single_module;
 mod toolchain;
+mod typescript;
 mod wit;
 
 pub(super) use embedded::template;

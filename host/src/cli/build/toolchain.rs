@@ -47,15 +47,26 @@ fn environment(language: &str, need: &str) -> anyhow::Result<PathBuf> {
     Ok(tools.join("venv/bin/python"))
 }
 
-/// A folder with Node's packages.
+/// Node's packages that make components.
 pub(super) fn node() -> anyhow::Result<PathBuf> {
-    let tools = tools("javascript", |folder| {
+    packages("javascript", "componentize-qjs and esbuild")
+}
+
+/// Node's packages that check types, for plugins whose schemas are made of them.
+pub(super) fn typescript() -> anyhow::Result<PathBuf> {
+    packages("typescript", "TypeScript")
+}
+
+/// A folder with Node's packages.
+fn packages(language: &str, which: &str) -> anyhow::Result<PathBuf> {
+    let tools = tools(language, |folder| {
         let mut npm = Command::new("npm");
         // The lock file has versions and digests but no addresses, so any registry works. No script of a package runs.
         npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(folder);
-        quiet(&mut npm, NODE).context(
-            "npm could not install componentize-qjs and esbuild; the first time it needs a registry within reach",
-        )?;
+        let installed = quiet(&mut npm, NODE);
+        installed.with_context(|| {
+            format!("npm could not install {which}; the first time it needs a registry within reach")
+        })?;
         Ok(())
     })?;
     Ok(tools.join("node_modules"))

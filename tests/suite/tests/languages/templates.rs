@@ -7,10 +7,12 @@ use std::process::Command;
 use suite::{Home, paths, portcullis};
 
 /// Makes the plugin `hello-<language>`, and returns its folder.
-fn begin(home: &Home, language: &str) -> std::path::PathBuf {
+pub(super) fn begin(home: &Home, language: &str) -> std::path::PathBuf {
     let name = format!("hello-{language}");
     let made = portcullis(home, &["new", &name, "--lang", language]);
     assert!(made.good().contains("portcullis build"), "{made:?}");
+    // Older versions of Node build plugins in TypeScript, but do not run their tests.
+    assert_eq!(made.stdout.contains("needs Node 22.18 or newer"), language == "typescript", "{made:?}");
     let again = portcullis(home, &["new", &name, "--lang", language]);
     assert!(again.refused().contains("--folder"), "nothing is overwritten: {again:?}");
     home.path().join(name)
