@@ -24,12 +24,17 @@ struct Counter;
 
 impl tools::Guest for Counter {
     fn list_tools(_: MessageContext, _: ListToolsRequest) -> Result<ListToolsResult, ErrorCode> {
-        let tools = vec![Tool { name: "count".into(), input_schema: r#"{"type":"object"}"#.into(), options: None }];
+        let tool = |name: &str| Tool { name: name.into(), input_schema: r#"{"type":"object"}"#.into(), options: None };
+        let tools = vec![tool("count"), tool("ask")];
         Ok(ListToolsResult { meta: None, next_cursor: None, tools })
     }
 
-    fn call_tool(ctx: MessageContext, _: CallToolRequest) -> Result<Option<CallToolResult>, ErrorCode> {
-        let content = vec![ContentBlock::Text(text(count(&ctx, "calls")?))];
+    fn call_tool(ctx: MessageContext, request: CallToolRequest) -> Result<Option<CallToolResult>, ErrorCode> {
+        let said = match request.name.as_str() {
+            "ask" => ask(&ctx).map_err(|error| failed(format!("{error:?}")))?,
+            _ => count(&ctx, "calls")?,
+        };
+        let content = vec![ContentBlock::Text(text(said))];
         Ok(Some(CallToolResult { meta: None, content, is_error: None, structured_content: None }))
     }
 }
@@ -51,11 +56,34 @@ fn text(text: String) -> TextContent {
     TextContent { text: TextData::Text(text), options: None }
 }
 
+fn failed(message: String) -> ErrorCode {
+    ErrorCode::InternalError(Error { code: -32_603, message, data: None })
+}
+
+fn open(ctx: &MessageContext) -> Result<Session, SessionError> {
+    let info = ctx.session.as_ref().ok_or(SessionError::NoSuchSession)?;
+    Session::open(&info.session_id, &info.store_id)
+}
+
+fn ask(ctx: &MessageContext) -> Result<String, SessionError> {
+    let session = open(ctx)?;
+    let choice = EnumSchema {
+        description: None,
+        enum_: vec!["r".into(), "b".into()],
+        enum_names: Some(vec!["Red".into(), "Blue".into()]),
+        title: None,
+    };
+    let properties = vec![("colour".to_owned(), PrimitiveSchemaDefinition::EnumSchema(choice))];
+    let requested_schema = RequestedSchema { properties, required: None };
+    let request = ElicitRequest { message: "Which?".into(), requested_schema };
+    let stream = ctx.client_stream.as_ref().ok_or(SessionError::NoSuchSession)?;
+    let result = session.elicit(stream, &request)?.elicit_result();
+    Ok(format!("{:?} {:?}", result.action, result.content))
+}
+
 fn count(ctx: &MessageContext, what: &str) -> Result<String, ErrorCode> {
-    let failed = |reason: String| ErrorCode::InternalError(Error { code: -32_603, message: reason, data: None });
-    let info = ctx.session.as_ref().ok_or_else(|| failed("no session".into()))?;
     let counted = || -> Result<u64, SessionError> {
-        let session = Session::open(&info.session_id, &info.store_id)?;
+        let session = open(ctx)?;
         let count = match session.get(what)? {
             Some(TypedValue::AsU64(count)) => count + 1,
             _ => 1,

@@ -94,13 +94,109 @@ fn run(ctx: &MessageContext, tool: &str, given: &Value) -> Result<String, Sessio
         }
         _ => {
             let stream = ctx.client_stream.as_ref().ok_or(SessionError::NoSuchSession)?;
-            let form = ElicitFormRequest {
-                message: "How many?".into(),
-                requested_schema: RequestedSchema { properties: vec![], required: None },
+            let request = match text("url") {
+                Some(url) => {
+                    ElicitRequest::Url(ElicitUrlRequest { elicitation_id: "1".into(), message: "Look".into(), url })
+                }
+                None => ElicitRequest::Form(form()),
             };
-            session.elicit(stream, &ElicitRequest::Form(form)).map(|_| "asked".into())
+            let future = session.elicit(stream, &request)?;
+            let pollable = future.subscribe();
+            assert!(pollable.ready());
+            pollable.block();
+            let result = future.elicit_result();
+            assert_eq!(format!("{result:?}"), format!("{:?}", future.elicit_result()));
+            Ok(format!("{:?} {:?}", result.action, result.content))
         }
     }
+}
+
+/// With a property of each kind.
+fn form() -> ElicitFormRequest {
+    use PrimitiveSchemaDefinition::{
+        BooleanSchema as OfBoolean, EnumSchema as OfEnum, NumberSchema as OfNumber, StringSchema as OfString,
+    };
+    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let options = |names: &[&str]| {
+        let option = |name: &&str| EnumOption { const_value: (*name).into(), title: name.to_uppercase() };
+        names.iter().map(option).collect::<Vec<_>>()
+    };
+    let (description, title) = (None, None);
+    let properties = [
+        (
+            "name",
+            OfString(StringSchema {
+                default: Some("Ada".into()),
+                description: Some("Who".into()),
+                format: None,
+                max_length: Some(9),
+                min_length: Some(1),
+                title: Some("Name".into()),
+            }),
+        ),
+        (
+            "mail",
+            OfString(StringSchema {
+                default: None,
+                description: None,
+                format: Some(StringSchemaFormat::Email),
+                max_length: None,
+                min_length: None,
+                title: None,
+            }),
+        ),
+        (
+            "size",
+            OfNumber(NumberSchema {
+                default: None,
+                description: None,
+                maximum: Some(9.0),
+                minimum: Some(1.0),
+                title: None,
+                type_: NumberSchemaType::Integer,
+            }),
+        ),
+        ("sure", OfBoolean(BooleanSchema { default: Some(false), description: None, title: None })),
+        (
+            "colour",
+            OfEnum(EnumSchema::UntitledSingleSelect(UntitledSingleSelectEnumSchema {
+                enum_: texts(&["red", "blue"]),
+                default: None,
+                description: description.clone(),
+                title: title.clone(),
+            })),
+        ),
+        (
+            "shade",
+            OfEnum(EnumSchema::TitledSingleSelect(TitledSingleSelectEnumSchema {
+                one_of: options(&["light", "dark"]),
+                default: Some("dark".into()),
+                description: description.clone(),
+                title: title.clone(),
+            })),
+        ),
+        (
+            "tags",
+            OfEnum(EnumSchema::UntitledMultiSelect(UntitledMultiSelectEnumSchema {
+                enum_: texts(&["a", "b"]),
+                default: None,
+                description: description.clone(),
+                title: title.clone(),
+            })),
+        ),
+        (
+            "marks",
+            OfEnum(EnumSchema::TitledMultiSelect(TitledMultiSelectEnumSchema {
+                one_of: options(&["x", "y"]),
+                default: None,
+                description,
+                title,
+            })),
+        ),
+    ];
+    let properties = properties.map(|(name, property)| (name.to_owned(), property)).into();
+    let requested_schema = RequestedSchema { properties, required: Some(texts(&["name"])) };
+    ElicitFormRequest { message: "How is it?".into(), requested_schema }
 }
 
 fn load(session: &Session) -> Result<Vec<String>, SessionError> {

@@ -29,7 +29,7 @@ const NEVER: [(&str, &str); 11] = [
     ("terminal-input", "standard input is no terminal"),
     ("terminal-output", "standard output is no terminal"),
     ("]session", "it needs the grant of state; `dialects/sessions` floods it"),
-    ("future-elicit-result", "no question is asked for a session"),
+    ("future-elicit-result", "it comes from a session"),
 ];
 
 #[test]

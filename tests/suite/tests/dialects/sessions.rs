@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use suite::client::modern_meta;
 use suite::http::{self, request};
-use suite::{Called, Client, Home, Server, paths, plugin, plugin_from, with_manifest};
+use suite::{Called, Client, Era, Home, Server, paths, plugin, plugin_from, with_manifest};
 
 const GRANT: &str = "grants.state = {}";
 
@@ -158,8 +158,102 @@ fn handles_of_sessions_are_counted() {
 fn values_of_all_types_come_back() {
     let mut client = client_of("wasmcp-session", GRANT);
     assert_eq!(client.call("todo__all", json!({})).good(), "true");
-    let asked = client.call("todo__ask", json!({}));
-    assert!(asked.is_error() && asked.text().contains("no questions of sessions"), "{}", asked.result());
+}
+
+/// What a user answers.
+fn answer(method: &str, params: &Value) -> Value {
+    assert_eq!(method, "elicitation/create");
+    if params["mode"] == "url" {
+        assert_eq!(params["url"], "https://example.com/page");
+        return json!({"action": "accept"});
+    }
+    let schema = &params["requestedSchema"];
+    if params["message"] == "Which?" {
+        let colour = json!({"type": "string", "enum": ["r", "b"], "enumNames": ["Red", "Blue"]});
+        assert_eq!(schema["properties"]["colour"], colour);
+        return json!({"action": "decline"});
+    }
+    let named = |name: &str| json!({"const": name, "title": name.to_uppercase()});
+    let properties = json!({
+        "name": {
+            "title": "Name", "description": "Who", "type": "string", "minLength": 1, "maxLength": 9, "default": "Ada",
+        },
+        "mail": {"type": "string", "format": "email"},
+        "size": {"type": "integer", "minimum": 1, "maximum": 9},
+        "sure": {"type": "boolean", "default": false},
+        "colour": {"type": "string", "enum": ["red", "blue"]},
+        "shade": {"type": "string", "oneOf": [named("light"), named("dark")], "default": "dark"},
+        "tags": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}},
+        "marks": {"type": "array", "items": {"anyOf": [named("x"), named("y")]}},
+    });
+    assert_eq!(schema["properties"], properties, "{schema}");
+    assert_eq!(schema["required"], json!(["name"]));
+    json!({"action": "accept", "content": {"name": "Eve", "size": 3, "sure": true, "tags": ["a"], "marks": ["x", "y"]}})
+}
+
+/// A client that may be asked everything that the guest asks.
+fn asked(guest: &str, era: Era, grants: &str) -> Client {
+    let home = Home::new();
+    let component = std::fs::read(paths::guest(guest)).unwrap();
+    let requests = json!({"state": true, "client": {"form": true, "url": true}});
+    let manifest = json!({"name": guest, "version": "1.0.0", "requests": requests});
+    let file = home.write("asking.wasm", with_manifest(component, &manifest));
+    let server = Server::start_in(home, &plugin_from("todo", &file, grants));
+    let mut client = Client::able(server, era, false, json!({"elicitation": {"form": {}, "url": {}}}));
+    client.answering = Some(answer);
+    client
+}
+
+/// Calls a tool and answers what it asks, in whichever way the protocol has.
+fn answered(client: &mut Client, tool: &str, arguments: &Value) -> Called {
+    let called = client.call(tool, arguments.clone());
+    let Some(asked) = called.result()["inputRequests"].as_object() else { return called };
+    let responses: serde_json::Map<_, _> = asked
+        .iter()
+        .map(|(key, request)| (key.clone(), answer(request["method"].as_str().unwrap(), &request["params"])))
+        .collect();
+    let state = &called.result()["requestState"];
+    let params = json!({"name": tool, "arguments": arguments, "requestState": state, "inputResponses": responses});
+    Called(client.request("tools/call", params))
+}
+
+#[test]
+fn a_session_asks_the_user() {
+    const GRANTS: &str = "grants.state = {}\ngrants.client = { form = true, url = [\"example.com\"] }";
+    let fields = [
+        r#"("name", String("Eve"))"#,
+        r#"("size", Number(3.0))"#,
+        r#"("sure", Boolean(true))"#,
+        r#"("tags", StringArray(["a"]))"#,
+        r#"("marks", StringArray(["x", "y"]))"#,
+    ];
+    for era in Era::ALL {
+        let mut client = asked("wasmcp-session", era, GRANTS);
+        let form = answered(&mut client, "todo__ask", &json!({}));
+        let said = form.good();
+        let plain = said.replace("ElicitResultContent::", "");
+        let length = "ElicitResultAction::Accept Some([])".len() + fields.join(", ").len();
+        assert!(plain.starts_with("ElicitResultAction::Accept Some([") && plain.len() == length, "{era:?}: {said}");
+        assert!(fields.iter().all(|field| plain.contains(field)), "{era:?}: {said}");
+        let url = answered(&mut client, "todo__ask", &json!({"url": "https://example.com/page"}));
+        assert_eq!(url.good(), "ElicitResultAction::Accept None", "{era:?}");
+        let mut client = asked("wasmcp-counter", era, GRANTS);
+        let declined = answered(&mut client, "todo__ask", &json!({}));
+        assert_eq!(declined.good(), "ElicitResultAction::Decline None", "{era:?}");
+    }
+}
+
+#[test]
+fn a_question_of_a_session_needs_its_own_grant() {
+    let mut client = asked("wasmcp-session", Era::Modern, GRANT);
+    for (arguments, capability) in
+        [(json!({}), "client.form"), (json!({"url": "https://example.com/page"}), "client.url")]
+    {
+        let denied = client.call("todo__ask", arguments);
+        let said = format!("unexpected: `{capability}` is not allowed to this plugin. Ask the user");
+        assert!(denied.is_error() && denied.text().starts_with(&said), "{}", denied.result());
+    }
+    client.server.wait_for_log("To allow it: portcullis grant todo 'client.form = true'");
 }
 
 #[test]

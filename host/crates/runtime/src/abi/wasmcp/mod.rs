@@ -5,10 +5,12 @@
 mod call;
 mod content;
 mod exports;
+mod form_schema;
 mod function;
 mod handles;
 mod offer;
 mod packages;
+mod questions;
 mod server_io;
 mod session_types;
 mod sessions;

@@ -1,16 +1,14 @@
-//! `sessions`: what a component keeps between calls, in the state of its plugin.
+//! `sessions`: what a component keeps between calls, in the state of its plugin. What it
+//! asks the user is in `questions`.
 
 use super::super::guest::Guest;
-use super::super::plain::json_size;
 use super::super::store::{Store, charge_with_bytes};
-use super::super::values::string;
-use super::handles::drop_handles;
 use super::packages::{PACKAGES, VERSION};
+use super::questions;
 use super::session_types::{SessionError, TypedValue};
 use crate::imports as h;
 use crate::imports::{LogLevel, price};
-use wasmtime::Error;
-use wasmtime::component::{Component, Linker, Resource, ResourceType, Val};
+use wasmtime::component::{Component, Linker, Resource, ResourceType};
 use wasmtime_wasi::WasiView as _;
 
 /// The name of the store of all sessions: a component gets it with an id, and gives both back.
@@ -21,9 +19,6 @@ pub(super) const STORE: &str = "state";
 struct Session {
     has_ended: bool,
 }
-
-/// An answer to a question. None is ever asked.
-struct FutureElicitResult;
 
 type Answer<T> = Result<T, SessionError>;
 
@@ -70,29 +65,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>, package: &str) -> wasmti
             Box::new(async move { Ok((terminate(store, session, reason).await?,)) })
         },
     )?;
-    add_questions(sessions)
-}
-
-/// Questions of a session, which the two dialects type differently. They are refused.
-fn add_questions(mut sessions: wasmtime::component::LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
-    sessions.func_new_async("[method]session.elicit", |mut store, _, params, results| {
-        Box::new(async move {
-            charge_with_bytes(&mut store, price::CALL, params.iter().map(json_size).sum())?;
-            drop_handles(&mut store, params).await?;
-            let reason = string("this host has no questions of sessions: `portcullis:plugin/client` asks the user");
-            if let Some(result) = results.first_mut() {
-                *result = Val::Result(Err(Some(Box::new(Val::Variant("unexpected".into(), Some(Box::new(reason)))))));
-            }
-            Ok(())
-        })
-    })?;
-    // No handle to one is ever given.
-    sessions.resource("future-elicit-result", ResourceType::host::<FutureElicitResult>(), |_, _| Ok(()))?;
-    for method in ["subscribe", "elicit-result"] {
-        let name = format!("[method]future-elicit-result.{method}");
-        sessions.func_new(&name, |_, _, _, _| Err(Error::msg("no question was asked")))?;
-    }
-    Ok(())
+    questions::add_to_linker(&mut sessions)
 }
 
 fn open(store: &mut Store<'_>, id: &str, of: &str) -> wasmtime::Result<Answer<Resource<Session>>> {
