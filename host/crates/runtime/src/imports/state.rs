@@ -10,7 +10,6 @@ use super::import_span::ErrorName;
 use super::types::{BudgetKind, Exhaustion, GuestDenial};
 use crate::journal::{Again, CallJournal, bytes};
 use async_trait::async_trait;
-use platform::random::unique_id;
 use platform::text::truncate_chars;
 use policy::{PluginId, Principal, PrivateOrigins, StateGrant, is_name};
 use serde::{Deserialize, Serialize};
@@ -100,7 +99,7 @@ pub trait StateStore: Send + Sync {
 pub(super) struct NoState;
 
 impl NoState {
-    fn none<T>() -> Result<T, StateError> {
+    pub(super) fn none<T>() -> Result<T, StateError> {
         Err(StateError::Failed("this host has no state folder, so nothing can be stored".into()))
     }
 }
@@ -257,11 +256,16 @@ impl<'a> PluginState<'a> {
         Ok(Granted { owner: self.owner(), quota: grant })
     }
 
-    /// The id of the call's session, for the dialects that have them. Where nothing can be kept, it is one that no other
-    /// call has: a guest may use it as a key of its own.
-    pub(super) fn session_id(&self) -> u128 {
+    /// The id of the call's session, for the dialects that have them; none if nothing can be kept.
+    pub(super) fn session_id(&self) -> Option<u128> {
         let step = self.journal.begin("session.id", &());
-        step.see(|| self.store.session_id(&self.owner()).unwrap_or_else(unique_id))
+        let id = step.see(|| self.store.session_id(&self.owner()).map(|id| format!("{id:032x}")))?;
+        u128::from_str_radix(&id, 16).ok()
+    }
+
+    /// The id of the call.
+    pub(super) fn call_id(&self) -> &str {
+        &self.scope.context.id
     }
 
     /// Whose values the call uses.
