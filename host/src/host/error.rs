@@ -4,10 +4,10 @@ use crate::config::ConfigError;
 use platform::audit::JournalError;
 use platform::outbound::ClientBuildError;
 use platform::secrets::SecretError;
-use platform::storage::StorageError;
 use runtime::engine::CacheError;
 use services::connections::BrokerError;
 use services::model::ModelSetupError;
+use services::state::OpenStateError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -36,7 +36,7 @@ pub enum StartError {
     )]
     NoJournal,
     #[error(transparent)]
-    State(#[from] StorageError),
+    State(#[from] OpenStateError),
     #[error("the key of parked calls cannot be used: {0}")]
     ParkedKey(std::io::Error),
     #[error(transparent)]

@@ -86,6 +86,10 @@ impl StateStore for Values {
         Ok(self.0.lock().values.remove(&key).is_some())
     }
 
+    fn session_id(&self, _: &StateOwner) -> Option<u128> {
+        None
+    }
+
     async fn keys(&self, _: &StateOwner, _: String, after: String, most: u32) -> Result<Vec<String>, StateError> {
         let state = self.0.lock();
         let keys = state.values.keys().filter(|key| **key > after);

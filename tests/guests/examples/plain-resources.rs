@@ -26,6 +26,12 @@ wit_bindgen::generate!({
                 look: func() -> u32;
             }
 
+            record deal { of: cart, price: u32 }
+
+            open: func(owner: string) -> cart;
+            dearer: func(one: borrow<cart>, other: borrow<cart>) -> bool;
+            close: func(deals: list<deal>) -> u32;
+            deals: func() -> option<list<deal>>;
             rings: func() -> u32;
             left: func() -> u32;
         }
@@ -36,7 +42,7 @@ wit_bindgen::generate!({
     "#,
 });
 
-use exports::acme::store::shop::{Cart, Guest, GuestBell, GuestCart, GuestHidden, Item};
+use exports::acme::store::shop::{Cart, CartBorrow, Deal, Guest, GuestBell, GuestCart, GuestHidden, Item};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -119,6 +125,22 @@ impl Guest for Shop {
     type Cart = MyCart;
     type Bell = MyBell;
     type Hidden = MyHidden;
+
+    fn open(owner: String) -> Cart {
+        Cart::new(MyCart { owner, items: vec![] })
+    }
+
+    fn dearer(one: CartBorrow<'_>, other: CartBorrow<'_>) -> bool {
+        one.get::<MyCart>().total() > other.get::<MyCart>().total()
+    }
+
+    fn close(deals: Vec<Deal>) -> u32 {
+        deals.iter().map(|deal| deal.price + deal.of.get::<MyCart>().total()).sum()
+    }
+
+    fn deals() -> Option<Vec<Deal>> {
+        None
+    }
 
     fn rings() -> u32 {
         RINGS.load(Ordering::Relaxed)

@@ -1,6 +1,7 @@
 //! Components of other hosts' dialects run unchanged: tools, resources, prompts, messages to the client, and what is refused.
 
 mod act;
+mod sessions;
 mod wasix;
 mod wasmcp;
 

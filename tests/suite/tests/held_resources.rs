@@ -18,7 +18,7 @@ const THREADS: usize = 16;
 const ROUNDS: u32 = 1_024;
 
 /// Handles that no guest gets here, and why. Whatever takes one fails before it is called.
-const NEVER: [(&str, &str); 9] = [
+const NEVER: [(&str, &str); 11] = [
     ("tcp-socket", "no socket is made for a guest"),
     ("udp-socket", "no socket is made for a guest"),
     ("incoming-datagram-stream", "it comes from a socket"),
@@ -28,6 +28,8 @@ const NEVER: [(&str, &str); 9] = [
     ("response-outparam", "nobody sends requests to a guest"),
     ("terminal-input", "standard input is no terminal"),
     ("terminal-output", "standard output is no terminal"),
+    ("]session", "it needs the grant of state; `dialects/sessions` floods it"),
+    ("future-elicit-result", "it comes from a session"),
 ];
 
 #[test]

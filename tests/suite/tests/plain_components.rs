@@ -298,7 +298,17 @@ fn methods_make_their_resource() {
     ];
     assert_eq!(names, expected);
     let log = client.server.wait_for_log("not offered as tools");
-    assert!(log.contains("cart.another` has a resource"), "{log}");
+    // A handle cannot be passed on: not as a result, not as a parameter, nor within one.
+    for (function, place) in [
+        ("cart.another", "its result"),
+        ("open", "its result"),
+        ("deals", "its result"),
+        ("dearer", "its parameter `one`"),
+        ("close", "its parameter `deals`"),
+    ] {
+        let reason = format!("{function}` has a resource, which would be gone with the call (in {place})");
+        assert!(log.contains(&reason), "{reason} is not in: {log}");
+    }
     assert!(log.contains("hidden.look` belongs to a resource without a constructor"), "{log}");
     let mut call = |tool: &str, arguments: Value| client.call(&format!("plain-resources__shop-{tool}"), arguments);
     let structured = |called: Called| called.result()["structuredContent"]["result"].clone();

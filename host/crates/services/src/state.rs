@@ -4,20 +4,36 @@
 //! must remove its rows, or the next plugin of that name would read them.
 
 use async_trait::async_trait;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use platform::files::read_or_create_key;
 use platform::folder::Folder;
 use platform::storage::{PutCondition, PutOutcome, StorageError, ValueOwner, ValueQuota, ValueStore};
 use policy::{HostEnvironment, Origin, PluginId, StateGrant};
 use runtime::imports::{BudgetKind, Exhaustion, ExpectedVersion, StateEntry, StateError, StateOwner, StateStore};
+use sha2::Sha256;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-pub struct SqliteStateStore(ValueStore);
+pub struct SqliteStateStore {
+    values: ValueStore,
+    /// Of which the ids of sessions are made.
+    session_key: [u8; 32],
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum OpenStateError {
+    #[error(transparent)]
+    Values(#[from] StorageError),
+    #[error("the key of sessions cannot be used: {0}")]
+    SessionKey(#[from] io::Error),
+}
 
 impl SqliteStateStore {
     /// Opens the database in this folder. Blocks.
-    pub fn open(folder: &Path) -> Result<Self, StorageError> {
-        ValueStore::open(folder).map(Self)
+    pub fn open(folder: &Path) -> Result<Self, OpenStateError> {
+        let values = ValueStore::open(folder)?;
+        Ok(Self { values, session_key: read_or_create_key(&folder.join("sessions.key"))? })
     }
 }
 
@@ -61,7 +77,7 @@ fn remove_scratch(scratch: &Path) -> io::Result<()> {
 #[async_trait]
 impl StateStore for SqliteStateStore {
     async fn get(&self, owner: &StateOwner, key: &str) -> Result<Option<StateEntry>, StateError> {
-        let kept = self.0.get(rows(owner), key.to_owned()).await.map_err(storage_failed)?;
+        let kept = self.values.get(rows(owner), key.to_owned()).await.map_err(storage_failed)?;
         Ok(kept.map(|kept| StateEntry { value: kept.value, version: kept.version }))
     }
 
@@ -78,12 +94,12 @@ impl StateStore for SqliteStateStore {
             ExpectedVersion::Is(None) => PutCondition::Nothing,
             ExpectedVersion::Is(Some(version)) => PutCondition::Version(version),
         };
-        let outcome = self.0.put(rows(owner), key, value, expected, room(&quota)).await;
+        let outcome = self.values.put(rows(owner), key, value, expected, room(&quota)).await;
         version(outcome.map_err(storage_failed)?)
     }
 
     async fn remove(&self, owner: &StateOwner, key: String, quota: StateGrant) -> Result<bool, StateError> {
-        let removed = self.0.remove(rows(owner), key, room(&quota)).await.map_err(storage_failed)?;
+        let removed = self.values.remove(rows(owner), key, room(&quota)).await.map_err(storage_failed)?;
         removed.or_else(|refused| version(refused).map(|_| true))
     }
 
@@ -94,7 +110,18 @@ impl StateStore for SqliteStateStore {
         after: String,
         most: u32,
     ) -> Result<Vec<String>, StateError> {
-        self.0.keys(rows(owner), prefix, after, most).await.map_err(storage_failed)
+        self.values.keys(rows(owner), prefix, after, most).await.map_err(storage_failed)
+    }
+
+    fn session_id(&self, owner: &StateOwner) -> Option<u128> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.session_key).ok()?;
+        let (plugin, principal) = (owner.plugin.table(), owner.principal.to_string());
+        // With its length: no two owners have one text.
+        mac.update(&(plugin.len() as u64).to_be_bytes());
+        mac.update(plugin.as_bytes());
+        mac.update(principal.as_bytes());
+        let id = mac.finalize().into_bytes();
+        id.first_chunk().copied().map(u128::from_be_bytes)
     }
 }
 
@@ -124,7 +151,7 @@ fn storage_failed(error: impl std::fmt::Display) -> StateError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use policy::{Principal, Side};
+    use policy::{Principal, PrivateOrigins, Side};
 
     #[tokio::test]
     async fn forgetting_a_plugin_removes_its_values_and_directory() {
@@ -141,6 +168,18 @@ mod tests {
         state.put(&owner, "k".into(), vec![1], ExpectedVersion::Any, StateGrant::default()).await.unwrap();
         assert_eq!(state.get(&owner, "k").await.unwrap().unwrap().value, [1]);
         assert_eq!(state.get(&plain, "k").await, Ok(None));
+        let id = state.session_id(&owner).unwrap();
+        let of = |state: &SqliteStateStore, plugin: &str, principal: Principal| {
+            let plugin = PluginId { side: Side::Server, name: plugin.into() };
+            state.session_id(&StateOwner { plugin, principal, knows: PrivateOrigins::new() }).unwrap()
+        };
+        assert_eq!(of(&state, "p", Principal::local()), id, "whatever a call knows");
+        assert_ne!(of(&state, "q", Principal::local()), id);
+        assert_ne!(of(&state, "p", Principal::anonymous()), id);
+        let again = SqliteStateStore::open(folder.path()).unwrap();
+        assert_eq!(of(&again, "p", Principal::local()), id, "after a restart");
+        let other = tempfile::tempdir().unwrap();
+        assert_ne!(of(&SqliteStateStore::open(other.path()).unwrap(), "p", Principal::local()), id, "of another host");
         assert_eq!(forget(&machine, &plugin).await.unwrap(), 1);
         assert_eq!(state.get(&owner, "k").await, Ok(None));
         assert!(!scratch.exists() && forget(&machine, &plugin).await.unwrap() == 0);

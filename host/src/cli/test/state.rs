@@ -65,4 +65,7 @@ impl StateStore for TestState {
     ) -> Result<Vec<String>, StateError> {
         self.store().keys(owner, prefix, after, most).await
     }
+    fn session_id(&self, owner: &StateOwner) -> Option<u128> {
+        self.store().session_id(owner)
+    }
 }

@@ -37,9 +37,19 @@ impl Universe {
         wit.push_dir(paths::root().join("wit/v0.1")).unwrap_or_else(|error| panic!("{error:#}"));
         wit.push_dir(wasi()).unwrap_or_else(|error| panic!("{error:#}"));
         wit.push_str("config.wit", CONFIG).unwrap_or_else(|error| panic!("{error:#}"));
+        for dialect in ["wasmcp-v20251125", "wasmcp-v20250618"] {
+            let file = paths::root().join(format!("tests/guests/dialects/{dialect}.wit"));
+            let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+            let text = without_known(&wit, &text);
+            wit.push_str(file, &text).unwrap_or_else(|error| panic!("{error:#}"));
+        }
         let mut text = String::from("package audit:probe;\nworld probe { include portcullis:plugin/plugin@0.1.0;\n");
         for package in wit.packages.iter().map(|(_, package)| package) {
-            let of_use = |name: &String| package.name.namespace == "wasi" || name == "log";
+            let of_use = |name: &String| match package.name.namespace.as_str() {
+                "wasi" => true,
+                "wasmcp" => OF_WASMCP.contains(&name.as_str()),
+                _ => name == "log",
+            };
             for name in package.interfaces.keys().filter(|name| of_use(name)) {
                 let _ = writeln!(text, "import {};", package.name.interface_id(name));
             }
@@ -110,6 +120,19 @@ impl Universe {
             _ => None,
         }
     }
+}
+
+/// What components of that dialect import; they export the others.
+const OF_WASMCP: [&str; 6] = ["server-io", "server-handler", "server-auth", "sessions", "session-manager", "store"];
+
+/// The text of a dialect without the packages that are there already, in the host's version of WASI: handles of another one
+/// would be of other types.
+fn without_known(wit: &Resolve, text: &str) -> String {
+    let known: Vec<String> = wit.packages.iter().map(|(_, package)| package.name.to_string()).collect();
+    let io = known.iter().find(|name| name.starts_with("wasi:io@")).and_then(|name| name.split('@').nth(1));
+    let text = text.replace("@0.2.8", &format!("@{}", io.expect("WASI has streams")));
+    let is_new = |section: &&str| !known.iter().any(|name| section.starts_with(&format!("{name} {{")));
+    text.split("\npackage ").filter(is_new).collect::<Vec<_>>().join("\npackage ")
 }
 
 /// A draft that is not among the interfaces of WASI in wasmtime.

@@ -73,9 +73,24 @@ fn what_of_act_is_not_run_is_refused() {
     refused("act-broken", &["it cannot list its tools: the list is lost"]);
     let home = Home::new();
     let shell = r#"(component (instance $i) (export "act:tools/tool-provider@0.2.0" (instance $i)))"#;
-    let file = home.write("composed.wasm", wat::parse_str(shell).unwrap()).display().to_string();
-    let ran = portcullis(&home, &["check", &file]);
-    for word in ["asynchronous (WASI 0.3)", "give it the synchronous tier", "act:tools-sync/tool-provider-sync"] {
-        assert!(ran.refused().contains(word), "{}", ran.stderr);
+    // A function of the same type under another name, and a stream inside: refused for what they are, not for a name.
+    let function = r#"(component
+        (core module $m (func (export "run") (result i32) i32.const 0) (func (export "next") (param i32 i32 i32) (result i32) i32.const 0))
+        (core instance $i (instantiate $m))
+        (func (export "run") async (canon lift (core func $i "run") async (callback (func $i "next")))))"#;
+    let stream = r#"(component (type $s (stream u8)) (core func $new (canon stream.new $s))
+        (core module $m (func (export "run"))) (core instance $i (instantiate $m))
+        (func (export "run") (canon lift (core func $i "run"))))"#;
+    let why = "could not count the stacks of tasks and the copies in streams as memory and fuel";
+    for (text, words) in [
+        (shell, ["asynchronous (WASI 0.3)", "give it the synchronous tier", "act:tools-sync/tool-provider-sync"]),
+        (function, ["asynchronous functions, streams and futures", "does not run", "build it for WASI 0.2"]),
+        (stream, ["asynchronous functions, streams and futures", "does not run", "build it for WASI 0.2"]),
+    ] {
+        let file = home.write("composed.wasm", wat::parse_str(text).unwrap()).display().to_string();
+        let ran = portcullis(&home, &["check", &file]);
+        for word in words.into_iter().chain([why]) {
+            assert!(ran.refused().contains(word), "{word:?} is not in: {}", ran.stderr);
+        }
     }
 }

@@ -132,13 +132,14 @@ fn the_older_protocol_is_the_same_adapter() {
 fn check_says_which_dialect_a_component_speaks() {
     speaks("wasmcp-calculator", "wasmcp:mcp-v20251125");
     speaks("wasmcp-older", "wasmcp:mcp-v20250618");
+    speaks("wasmcp-session", "wasmcp:mcp-v20251125");
+    speaks("wasmcp-counter", "wasmcp:mcp-v20250618");
     speaks("echo", "portcullis:plugin");
     speaks("plain-shapes", "plain");
 }
 
 #[test]
 fn what_wasmcp_has_and_this_host_does_not_is_refused_by_name() {
-    refused("wasmcp-session", &["wasmcp:mcp-v20251125/sessions@0.1.1", "this host has no sessions of wasmcp"]);
     refused("wasmcp-flags", &["wasmcp:mcp-v20251125/tools@0.1.1#list-tools", "has flags in a list"]);
     refused("wasmcp-import", &["wasmcp:mcp-v20251125/server-io@0.1.1#send-message", "has flags in a list"]);
     refused("wasmcp-endless", &["does not end after 64 pages"]);

@@ -21,13 +21,14 @@ pub enum InspectError {
     )]
     WrongApi { found: String },
     #[error(
-        "it is not a valid component without asynchronous functions, streams and futures, which this host does not have; build it \
-         for WASI 0.2: {0}"
+        "it is not a valid component without asynchronous functions, streams and futures, which this host does not run, since it \
+         could not count the stacks of tasks and the copies in streams as memory and fuel; build it for WASI 0.2: {0}"
     )]
     Asynchronous(String),
     #[error(
         "it exports act:tools/tool-provider, whose functions are asynchronous (WASI 0.3), and this host runs no asynchronous \
-         functions; give it the synchronous tier, a component that exports act:tools-sync/tool-provider-sync, and do not compose \
+         functions, since it could not count the stacks of tasks and the copies in streams as memory and fuel; give it the \
+         synchronous tier, a component that exports act:tools-sync/tool-provider-sync, and do not compose \
          that with its shim"
     )]
     AsynchronousAct,

@@ -68,6 +68,13 @@ pub(super) fn unsigned(value: Val) -> Result<u64> {
     }
 }
 
+pub(super) fn unsigned_32(value: Val) -> Result<u32> {
+    match value {
+        Val::U32(value) => Ok(value),
+        _ => Err(mismatch("a u32")),
+    }
+}
+
 pub(super) fn signed(value: Val) -> Result<i64> {
     match value {
         Val::S64(value) => Ok(value),
@@ -101,6 +108,17 @@ pub(super) fn list<T>(value: Val, read: impl FnMut(Val) -> Result<T>) -> Result<
         Val::List(items) => items.into_iter().map(read).collect(),
         _ => Err(mismatch("a list")),
     }
+}
+
+pub(super) fn string_list(value: Val) -> Result<Vec<String>> {
+    list(value, text)
+}
+
+/// The two parts of a tuple.
+pub(super) fn pair(value: Val) -> Result<(Val, Val)> {
+    let Val::Tuple(parts) = value else { return Err(mismatch("a tuple")) };
+    let [first, second] = <[Val; 2]>::try_from(parts).map_err(|_| mismatch("a tuple of two"))?;
+    Ok((first, second))
 }
 
 pub(super) fn enumerated(value: Val) -> Result<String> {

@@ -16,6 +16,7 @@ use super::output::Output;
 use super::progress::Progress;
 use super::publish::Publish;
 use super::reconcile::OtherEffects;
+use super::sessions::Session;
 use super::state::PluginState;
 use super::steering::{Received, Steering, SteeringMessage};
 use super::types::Content;
@@ -94,6 +95,10 @@ impl CallImports {
 
     pub fn state(&self) -> PluginState<'_> {
         PluginState::new(&self.scope, &*self.services.state, &self.journal)
+    }
+
+    pub fn session(&self) -> Session<'_> {
+        Session::new(self.state())
     }
 
     pub fn output(&mut self) -> &Output {

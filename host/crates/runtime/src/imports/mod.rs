@@ -34,6 +34,7 @@ mod reconcile;
 mod replay_bed;
 mod resources;
 mod schema;
+mod sessions;
 mod state;
 mod steering;
 mod streams;
@@ -77,6 +78,7 @@ pub use publish::{Publish, PublishError, PublishedPrompt, Publisher, ResourceAtt
 pub use reconcile::{Effect, EffectAnswer, EffectInDoubt, Reconciler, Verdict};
 pub use resources::{ReadError, ResourceInfo, ResourceTemplate};
 pub use schema::{LazySchema, Schema, SchemaError, check_schema_extent, to_portable, unportable_parts};
+pub use sessions::{Session, SessionError};
 pub use state::{ExpectedVersion, PluginState, StateEntry, StateError, StateOwner, StateStore};
 pub use steering::{
     MAX_MESSAGE as MAX_STEERING_MESSAGE, MAX_UNREAD as MAX_UNREAD_MESSAGES, Received, Steering, SteeringChanges,

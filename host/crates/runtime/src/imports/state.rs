@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 /// Length of a key in bytes.
 const MAX_KEY: usize = 256;
 const PAGE: u32 = 100;
+/// What keys begin with that only the host uses. No key of a guest does, and it comes after all that they may have.
+pub(super) const HOST_KEY: &str = "~";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum StateError {
@@ -88,13 +90,16 @@ pub trait StateStore: Send + Sync {
         after: String,
         most: u32,
     ) -> Result<Vec<String>, StateError>;
+    /// The id of the session of a plugin's principal: always the same, and nobody can know it without a key of this host.
+    /// None if nothing can be kept here.
+    fn session_id(&self, owner: &StateOwner) -> Option<u128>;
 }
 
 /// A host without a state folder.
 pub(super) struct NoState;
 
 impl NoState {
-    fn none<T>() -> Result<T, StateError> {
+    pub(super) fn none<T>() -> Result<T, StateError> {
         Err(StateError::Failed("this host has no state folder, so nothing can be stored".into()))
     }
 }
@@ -123,6 +128,10 @@ impl StateStore for NoState {
     async fn keys(&self, _: &StateOwner, _: String, _: String, _: u32) -> Result<Vec<String>, StateError> {
         Self::none()
     }
+
+    fn session_id(&self, _: &StateOwner) -> Option<u128> {
+        None
+    }
 }
 
 /// One call's access to its plugin's values for its principal.
@@ -132,21 +141,60 @@ pub struct PluginState<'a> {
     journal: &'a CallJournal,
 }
 
+/// Whose values a call uses, and their quota.
+pub(super) struct Granted {
+    owner: StateOwner,
+    quota: StateGrant,
+}
+
 impl<'a> PluginState<'a> {
     pub(super) fn new(scope: &'a CallScope, store: &'a dyn StateStore, journal: &'a CallJournal) -> Self {
         Self { scope, store, journal }
     }
 
     pub async fn get(&self, key: &str) -> Result<Option<StateEntry>, StateError> {
-        let (owner, _) = self.granted()?;
+        let granted = self.granted()?;
         check_key(key)?;
-        self.journal.begin("state.get", &key).ask(self.store.get(&owner, key)).await
+        self.get_as(granted, key).await
     }
 
     /// Stores a value if `expected` holds, and returns its version.
     pub async fn put(&self, key: String, value: Vec<u8>, expected: ExpectedVersion) -> Result<u64, StateError> {
-        let (owner, quota) = self.granted()?;
+        let granted = self.granted()?;
         check_key(&key)?;
+        self.put_as(granted, key, value, expected).await
+    }
+
+    /// Returns whether there was a value.
+    pub async fn remove(&self, key: String) -> Result<bool, StateError> {
+        let granted = self.granted()?;
+        check_key(&key)?;
+        self.remove_as(granted, key).await
+    }
+
+    pub async fn keys(&self, prefix: String, after: Option<String>) -> Result<Vec<String>, StateError> {
+        let granted = self.granted()?;
+        for part in [Some(&prefix), after.as_ref()].into_iter().flatten().filter(|part| !part.is_empty()) {
+            check_key(part)?;
+        }
+        let mut keys = self.keys_as(granted, prefix, after.unwrap_or_default()).await?;
+        keys.retain(|key| !key.starts_with(HOST_KEY));
+        Ok(keys)
+    }
+
+    pub(super) async fn get_as(&self, granted: Granted, key: &str) -> Result<Option<StateEntry>, StateError> {
+        let Granted { owner, .. } = granted;
+        self.journal.begin("state.get", &key).ask(self.store.get(&owner, key)).await
+    }
+
+    pub(super) async fn put_as(
+        &self,
+        granted: Granted,
+        key: String,
+        value: Vec<u8>,
+        expected: ExpectedVersion,
+    ) -> Result<u64, StateError> {
+        let Granted { owner, quota } = granted;
         // The store checks this too; here it is refused before anything is copied.
         if value.len() as u64 > quota.size.as_u64() {
             return Err(StateError::Exhausted(Exhaustion { budget: BudgetKind::Stored, limit: quota.size.as_u64() }));
@@ -168,20 +216,19 @@ impl<'a> PluginState<'a> {
         stored
     }
 
-    /// Returns whether there was a value.
-    pub async fn remove(&self, key: String) -> Result<bool, StateError> {
-        let (owner, quota) = self.granted()?;
-        check_key(&key)?;
+    pub(super) async fn remove_as(&self, granted: Granted, key: String) -> Result<bool, StateError> {
+        let Granted { owner, quota } = granted;
         let step = self.journal.begin("state.remove", &key);
         step.act(Again::Safe, self.store.remove(&owner, key, quota)).await
     }
 
-    pub async fn keys(&self, prefix: String, after: Option<String>) -> Result<Vec<String>, StateError> {
-        let (owner, _) = self.granted()?;
-        for part in [Some(&prefix), after.as_ref()].into_iter().flatten().filter(|part| !part.is_empty()) {
-            check_key(part)?;
-        }
-        let after = after.unwrap_or_default();
+    pub(super) async fn keys_as(
+        &self,
+        granted: Granted,
+        prefix: String,
+        after: String,
+    ) -> Result<Vec<String>, StateError> {
+        let Granted { owner, .. } = granted;
         let step = self.journal.begin("state.keys", &(&prefix, &after));
         step.ask(self.store.keys(&owner, prefix, after, PAGE)).await
     }
@@ -201,13 +248,31 @@ impl<'a> PluginState<'a> {
         }
     }
 
-    /// Whose values the call uses, and their quota. What the grant lets it know it knows from here on, whatever it finds.
-    fn granted(&self) -> Result<(StateOwner, StateGrant), StateError> {
-        let CallScope { authority, lineage, context, .. } = self.scope;
+    /// What the grant lets the call know it knows from here on, whatever it finds.
+    pub(super) fn granted(&self) -> Result<Granted, StateError> {
+        let CallScope { authority, lineage, .. } = self.scope;
         let grant = authority.enforce(authority.state()).map_err(StateError::Denied)?;
         grant.private.iter().for_each(|origin| lineage.mark_private(origin.clone()));
+        Ok(Granted { owner: self.owner(), quota: grant })
+    }
+
+    /// The id of the call's session, for the dialects that have them; none if nothing can be kept.
+    pub(super) fn session_id(&self) -> Option<u128> {
+        let step = self.journal.begin("session.id", &());
+        let id = step.see(|| self.store.session_id(&self.owner()).map(|id| format!("{id:032x}")))?;
+        u128::from_str_radix(&id, 16).ok()
+    }
+
+    /// The id of the call.
+    pub(super) fn call_id(&self) -> &str {
+        &self.scope.context.id
+    }
+
+    /// Whose values the call uses.
+    fn owner(&self) -> StateOwner {
+        let CallScope { authority, lineage, context, .. } = self.scope;
         let (plugin, principal) = (authority.plugin().clone(), context.principal.clone());
-        Ok((StateOwner { plugin, principal, knows: lineage.private_origins() }, grant))
+        StateOwner { plugin, principal, knows: lineage.private_origins() }
     }
 }
 
@@ -254,7 +319,11 @@ mod tests {
         }
 
         async fn keys(&self, _: &StateOwner, _: String, _: String, _: u32) -> Result<Vec<String>, StateError> {
-            Ok(vec![])
+            Ok(vec!["k".into(), format!("{HOST_KEY}session/x")])
+        }
+
+        fn session_id(&self, _: &StateOwner) -> Option<u128> {
+            None
         }
     }
 
@@ -287,7 +356,9 @@ mod tests {
         let exhausted = Exhaustion { budget: BudgetKind::Stored, limit: 16 };
         let large = state.put("k".into(), vec![0; 17], ExpectedVersion::Any).await;
         assert_eq!(large, Err(StateError::Exhausted(exhausted)));
-        for bad in ["", "a b", "ä", "a\n", "a%", &"x".repeat(257)] {
+        // Nobody finds or touches what the host keeps there itself.
+        assert_eq!(state.keys(String::new(), None).await, Ok(vec!["k".into()]));
+        for bad in ["", "a b", "ä", "a\n", "a%", "~session/x", &"x".repeat(257)] {
             assert!(matches!(state.get(bad).await, Err(StateError::Invalid(_))), "{bad}");
         }
         assert!(matches!(state.keys("a b".into(), None).await, Err(StateError::Invalid(_))));

@@ -70,7 +70,11 @@ impl Exports {
         given: Vec<(&str, Val)>,
     ) -> wasmtime::Result<Result<Option<(Val, Streams)>, super::function::Failure>> {
         let function = function.ok_or_else(not_exported)?;
-        match function.ask(store, instance, self.version, given).await? {
+        let session = match self.has_sessions {
+            true => Some(store.data_mut().imports()?.session().id()),
+            false => None,
+        };
+        match function.ask(store, instance, self.version, session, given).await? {
             Ok(Some(mut value)) => {
                 let streams = Streams::read(&mut value, store).await?;
                 Ok(Ok(Some((value, streams))))

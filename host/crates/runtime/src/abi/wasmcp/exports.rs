@@ -2,6 +2,7 @@
 
 use super::super::values::TypeCheck;
 use super::function::Function;
+use super::sessions;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
@@ -10,6 +11,8 @@ use wasmtime::component::types::ComponentItem;
 pub(in super::super) struct Exports {
     /// Of MCP, as the dialect names it.
     pub(super) version: &'static str,
+    /// Whether its calls are told which session they have.
+    pub(super) has_sessions: bool,
     pub(super) list_tools: Option<Function>,
     pub(super) call_tool: Option<Function>,
     pub(super) list_resources: Option<Function>,
@@ -40,6 +43,7 @@ impl Exports {
         let completions = search.interface("completions");
         Ok(Self {
             version,
+            has_sessions: sessions::are_imported(component),
             list_tools: search.function(tools.as_deref(), "list-tools", &[])?,
             call_tool: search.function(tools.as_deref(), "call-tool", &["name", "arguments"])?,
             list_resources: search.function(resources.as_deref(), "list-resources", &[])?,

@@ -6,6 +6,7 @@ use super::super::store::charge_with_bytes;
 use super::super::values::{
     Fields, TypeCheck, full_case, list, mismatch, none, option, record, result, signed, some, string, text,
 };
+use super::sessions::STORE;
 use crate::imports::{ToolError, price};
 use wasmtime::component::types::{ComponentFunc, Type};
 use wasmtime::component::{ComponentExportIndex, Instance, ResourceAny, Val};
@@ -25,6 +26,8 @@ enum Part {
     Stream,
     Version,
     Frame,
+    /// Of a component that imports `sessions`.
+    Session,
     Nothing,
 }
 
@@ -86,6 +89,7 @@ impl Function {
                 ("client-stream", Type::Option(stream)) if matches!(stream.ty(), Type::Borrow(_)) => Part::Stream,
                 ("protocol-version", Type::String) => Part::Version,
                 ("frame", Type::Record(_)) => Part::Frame,
+                ("session", Type::Option(session)) if is_session(&session.ty()) => Part::Session,
                 (_, Type::Option(_)) => Part::Nothing,
                 _ => return Err("takes a context with more than this host can give".to_owned()),
             };
@@ -107,6 +111,7 @@ impl Function {
         store: &mut Store<Guest>,
         instance: &Instance,
         version: &str,
+        session: Option<String>,
         mut given: Vec<(&str, Val)>,
     ) -> wasmtime::Result<Result<Val, Failure>> {
         let mut fill = |(name, is_optional): &(String, bool)| {
@@ -126,6 +131,7 @@ impl Function {
                 Part::Stream => some(Val::Resource(client_stream(store)?)),
                 Part::Version => string(version),
                 Part::Frame => record(vec![("prefix", Val::List(vec![])), ("suffix", Val::List(vec![Val::U8(b'\n')]))]),
+                Part::Session => session.clone().map_or_else(none, |id| some(session_info(id))),
                 Part::Nothing => none(),
             };
             context.push((name.clone(), value));
@@ -154,7 +160,7 @@ impl Function {
         let (mut items, mut cursor) = (Vec::new(), None::<String>);
         for _ in 0..MAX_PAGES {
             let given = cursor.take().map(|cursor| ("cursor", string(cursor)));
-            let page = self.call(store, instance, version, given.into_iter().collect()).await?;
+            let page = self.call(store, instance, version, None, given.into_iter().collect()).await?;
             let page = page.map_err(|failure| Error::msg(format!("it cannot list: {}", failure.message())))?;
             let mut page = Fields::read(page)?;
             cursor = page.option("next-cursor", text)?;
@@ -175,11 +181,22 @@ impl Function {
         store: &mut Store<Guest>,
         instance: &Instance,
         version: &str,
+        session: Option<String>,
         given: Vec<(&str, Val)>,
     ) -> wasmtime::Result<Result<Option<Val>, Failure>> {
-        let answer = self.call(store, instance, version, given).await?;
+        let answer = self.call(store, instance, version, session, given).await?;
         answer.map_or_else(|failure| Ok(Err(failure)), |value| option(value).map(Ok))
     }
+}
+
+fn is_session(ty: &Type) -> bool {
+    let Type::Record(ty) = ty else { return false };
+    ty.fields().all(|field| ["session-id", "store-id"].contains(&field.name) && field.ty == Type::String)
+        && ty.fields().len() == 2
+}
+
+fn session_info(id: String) -> Val {
+    record(vec![("session-id", string(id)), ("store-id", string(STORE))])
 }
 
 fn client_stream(store: &mut Store<Guest>) -> wasmtime::Result<ResourceAny> {

@@ -5,19 +5,18 @@ use super::super::guest::Guest;
 use super::super::plain::json_size;
 use super::super::store::{Store, charge_with_bytes};
 use super::super::values::{Fields, TypeCheck, enumerated, float, full_case, none, string, text};
+use super::handles::drop_handles;
+use super::packages::{PACKAGES, VERSION};
+use super::sessions;
 use crate::imports::{LogLevel, ProgressReport, price};
 use wasmtime::Engine;
-use wasmtime::component::types::ComponentItem;
-use wasmtime::component::{Component, Linker, ResourceAny, Val};
+use wasmtime::component::types::{ComponentExtern, ComponentItem};
+use wasmtime::component::{Component, Linker, Val};
 
-/// Both dialects.
-const PACKAGES: [&str; 2] = ["wasmcp:mcp-v20251125", "wasmcp:mcp-v20250618"];
-/// Stands for all that are compatible.
-const VERSION: &str = "0.1.0";
 /// What is linked, or has only types.
-const INTERFACES: [&str; 4] = ["mcp", "server-io", "server-handler", "server-auth"];
-/// Only types of it may be imported.
-const AUTH_TYPES: &str = "wasmcp:auth/types@0.1.";
+const INTERFACES: [&str; 5] = ["mcp", "server-io", "server-handler", "server-auth", "sessions"];
+/// Only types of these may be imported.
+const TYPES: [&str; 2] = ["wasmcp:auth/types@0.1.", "wasmcp:keyvalue/store@0.1."];
 
 pub(in super::super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     for package in PACKAGES {
@@ -45,6 +44,7 @@ pub(in super::super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::R
         auth.func_new_async("authorize", |store, _, params, results| {
             Box::new(answer(store, params, results, |_, _| Ok(Val::Bool(false))))
         })?;
+        sessions::add_to_linker(linker, package)?;
     }
     Ok(())
 }
@@ -61,27 +61,7 @@ async fn answer(
     if let Some(result) = results.first_mut() {
         *result = value;
     }
-    let mut handles = Vec::new();
-    params.iter().for_each(|param| find_handles(param, &mut handles));
-    for handle in handles {
-        handle.resource_drop_async(&mut store).await?;
-    }
-    Ok(())
-}
-
-/// Also those within a message or a context.
-fn find_handles(value: &Val, found: &mut Vec<ResourceAny>) {
-    match value {
-        Val::Resource(handle) => found.push(*handle),
-        // Bytes, mostly.
-        Val::List(items) if matches!(items.first(), Some(Val::U8(_))) => {}
-        Val::List(items) | Val::Tuple(items) => items.iter().for_each(|item| find_handles(item, found)),
-        Val::Record(fields) => fields.iter().for_each(|(_, field)| find_handles(field, found)),
-        Val::Variant(_, Some(value)) | Val::Option(Some(value)) | Val::Result(Ok(Some(value)) | Err(Some(value))) => {
-            find_handles(value, found);
-        }
-        _ => {}
-    }
+    drop_handles(&mut store, params).await
 }
 
 /// Before a component is linked; the error is a sentence. Also checks the types of the imports, which the linker does not.
@@ -93,18 +73,13 @@ pub(in super::super) fn check_imports(engine: &Engine, component: &Component) ->
         let is_known = of_dialect
             .and_then(|name| name.split_once("@0.1."))
             .is_some_and(|(interface, _)| INTERFACES.contains(&interface));
-        if !is_known && !name.starts_with(AUTH_TYPES) {
-            return Err(match rest.contains("/session") {
-                true => format!(
-                    "`{name}`: this host has no sessions of wasmcp. Build the component without them; what outlives a call is kept by \
-                     `portcullis:plugin/state`"
-                ),
-                false => format!(
-                    "`{name}`, of wasmcp. Build the component without it, or compose it with one that exports it"
-                ),
-            });
-        }
         let ComponentItem::ComponentInstance(interface) = item.ty else { continue };
+        let is_type = |item: ComponentExtern<'_>| matches!(item.ty, ComponentItem::Type(_));
+        let has_only_types = || interface.exports(engine).all(|(_, item)| is_type(item));
+        let has_known_types = || TYPES.iter().any(|types| name.starts_with(types)) && has_only_types();
+        if !is_known && !has_known_types() {
+            return Err(format!("`{name}`, of wasmcp: {}", advice(rest)));
+        }
         for (function, item) in interface.exports(engine) {
             if let ComponentItem::ComponentFunc(ty) = item.ty {
                 let mut all = ty.params().map(|(_, ty)| ty).chain(ty.results());
@@ -114,6 +89,17 @@ pub(in super::super) fn check_imports(engine: &Engine, component: &Component) ->
         }
     }
     Ok(())
+}
+
+/// What an author can do about an import that is not there.
+fn advice(name: &str) -> &'static str {
+    if name.contains("/session-manager") {
+        "sessions are managed by the host, which is the transport. Give the component itself, not composed"
+    } else if name.starts_with("keyvalue/") {
+        "its stores are not there, only its types. What outlives a call is kept by `sessions`"
+    } else {
+        "build the component without it, or compose it with one that exports it"
+    }
 }
 
 fn refused(reason: String) -> Val {
