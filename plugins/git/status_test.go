@@ -14,6 +14,8 @@ import (
 
 	"portcullis"
 	"portcullis/portcullistest"
+
+	"github.com/go-git/go-git/v5/plumbing"
 )
 
 func run(t *testing.T, folder, program string, arguments ...string) string {
@@ -334,5 +336,18 @@ func TestBorrowedCommitsAreFoundByTheBeginningOfTheirHash(t *testing.T) {
 		if err != nil || !strings.Contains(string(result.Structured), hash) {
 			t.Error(revision, err)
 		}
+	}
+}
+
+func TestAFolderThatHasItselfInItEnds(t *testing.T) {
+	one := hashOf(1)
+	tree := append([]byte("40000 a\x00"), one[:]...)
+	store, err := packed(t, []piece{{1, plumbing.TreeObject, len(tree), nil, tree}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	repository := &repository{objects: store, reserve: newReserve(portcullis.WithHost(t.Context(), portcullistest.New()))}
+	if err := repository.leaves(one, "", 0, map[string]leaf{}); err == nil || !strings.Contains(err.Error(), "folders in 200 folders") {
+		t.Fatal(err)
 	}
 }
