@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 
 	"portcullis"
@@ -215,24 +218,19 @@ func countLines(text string) int {
 
 // text is the content of a file that can be shown; otherwise why not.
 func (r *repository) text(hash plumbing.Hash) (string, string, error) {
-	blob, err := object.GetBlob(r, hash)
-	if err != nil {
-		return "", "", damaged("a file", err)
-	}
-	if blob.Size > largestText {
+	// Without asking for its size first: most files are small, and finding them twice costs more.
+	file, err := r.get(hash)
+	switch {
+	case errors.Is(err, errLarge):
 		return "", "larger than 1 MiB", nil
-	}
-	reader, err := blob.Reader()
-	if err != nil {
+	case err != nil:
 		return "", "", damaged("a file", err)
-	}
-	defer reader.Close()
-	var content strings.Builder
-	if _, err := copyMost(&content, reader); err != nil {
-		return "", "", damaged("a file", err)
-	}
-	if strings.Contains(content.String(), "\x00") {
+	case file.kind != plumbing.BlobObject:
+		return "", "", fmt.Errorf("%s is a %s, not a file", hash, file.kind)
+	case len(file.content) > largestText:
+		return "", "larger than 1 MiB", nil
+	case bytes.IndexByte(file.content, 0) >= 0:
 		return "", "binary", nil
 	}
-	return content.String(), "", nil
+	return string(file.content), "", nil
 }

@@ -20,15 +20,6 @@ const (
 	longestLine = 300
 )
 
-// copyMost copies no more than what the size of a file was said to be at most: a packed object may lie about it.
-func copyMost(to io.Writer, from io.Reader) (int64, error) {
-	copied, err := io.Copy(to, io.LimitReader(from, largestText+1))
-	if err == nil && copied > largestText {
-		err = errors.New("it is larger than it says")
-	}
-	return copied, err
-}
-
 type filing struct {
 	Repository string `json:"repository" doc:"The folder of the repository, as this plugin sees it." min:"1" max:"1024"`
 	Path       string `json:"path" default:"" doc:"A file or folder; the topmost folder if it is left out."`

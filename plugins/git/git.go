@@ -12,6 +12,7 @@ func init() {
 	portcullis.Tool("blame", "Says for each line of a file in which commit it was last changed. Renames are not followed.", blame, long...)
 	portcullis.Tool("file", "Reads a file at a revision, or lists a folder.", file, reads...)
 	portcullis.Tool("search", "Searches the files of a revision for a regular expression and reports the lines that match, file by file while it searches.", search, long...)
+	portcullis.Tool("status", "Says what is not committed: staged, unstaged, untracked and conflicted files; and how far the branch is from its upstream.", stand, long...)
 	portcullis.Tool("branches", "Lists branches, also those of remotes, with their last commit.", branches, reads...)
 	portcullis.Tool("tags", "Lists tags with what they point to.", tags, reads...)
 }

@@ -19,13 +19,12 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/plumbing/format/config"
 	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/storer"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 )
 
 const (
-	// Objects that are kept: delta chains share their bases, and a call has 64 MiB in all.
-	objectCache = 8 << 20
 	// A larger file in the repository is not compared, blamed or searched.
 	largestText = 1 << 20
 	// A small file of Git's own, such as one that names another folder.
@@ -33,8 +32,12 @@ const (
 )
 
 type repository struct {
-	*filesystem.Storage
-	reserve reserve
+	*objects
+	storer.ReferenceStorer
+	// The folder with the files, that with Git's own files, and that which linked working trees share.
+	folder, directory, common string
+	settings                  *config.Config
+	reserve                   reserve
 }
 
 // open finds the files of a repository: in its folder `.git`, in the folder that a file `.git` names, or in the folder itself.
@@ -61,24 +64,28 @@ func open(ctx context.Context, folder string) (*repository, error) {
 		}
 		return nil, explain(directory, err)
 	}
+	common := directory
 	var files billy.Filesystem = osfs.New(directory)
 	// A linked working tree keeps its objects elsewhere.
 	if _, err := os.Stat(path.Join(directory, "commondir")); err == nil {
-		common, err := named(path.Join(directory, "commondir"), "")
-		if err != nil {
+		if common, err = named(path.Join(directory, "commondir"), ""); err != nil {
 			return nil, err
 		}
 		files = dotgit.NewRepositoryFilesystem(files, osfs.New(common))
-		directory = common
 	}
-	if _, err := os.Stat(path.Join(directory, "objects")); err != nil {
-		return nil, explain(path.Join(directory, "objects"), err)
+	if _, err := os.Stat(path.Join(common, "objects")); err != nil {
+		return nil, explain(path.Join(common, "objects"), err)
 	}
-	if err := supported(files); err != nil {
+	settings := settingsOf(files)
+	if err := supported(settings); err != nil {
 		return nil, err
 	}
-	options := filesystem.Options{ExclusiveAccess: true, MaxOpenDescriptors: 16, AlternatesFS: osfs.New("/")}
-	return &repository{filesystem.NewStorageWithOptions(files, cache.NewObjectLRU(objectCache), options), newReserve(ctx)}, nil
+	objects, err := openObjects(path.Join(common, "objects"))
+	if err != nil {
+		return nil, err
+	}
+	names := filesystem.NewStorageWithOptions(files, cache.NewObjectLRU(0), filesystem.Options{ExclusiveAccess: true})
+	return &repository{objects, names, folder, directory, common, settings, newReserve(ctx)}, nil
 }
 
 // openAt is as open, with the commit of a revision.
@@ -91,30 +98,22 @@ func openAt(ctx context.Context, folder, revision string) (*repository, *object.
 	return repository, commit, err
 }
 
-// EncodedObjectSize also finds objects that are borrowed, which the storage's own does not.
-func (r *repository) EncodedObjectSize(hash plumbing.Hash) (int64, error) {
-	size, err := r.Storage.EncodedObjectSize(hash)
-	if !errors.Is(err, plumbing.ErrObjectNotFound) {
-		return size, err
-	}
-	borrowed, err := r.EncodedObject(plumbing.AnyObject, hash)
-	if err != nil {
-		return 0, err
-	}
-	return borrowed.Size(), nil
-}
-
-// supported refuses what would be read wrongly. A settings file that Git itself could not read is left to what it says of objects.
-func supported(files billy.Filesystem) error {
+// settingsOf reads `config`. A file that Git itself could not read says nothing.
+func settingsOf(files billy.Filesystem) *config.Config {
+	settings := config.New()
 	file, err := files.Open("config")
 	if err != nil {
-		return nil
+		return settings
 	}
 	defer file.Close()
-	settings := config.New()
 	if err := config.NewDecoder(io.LimitReader(file, largestText)).Decode(settings); err != nil {
-		return nil
+		return config.New()
 	}
+	return settings
+}
+
+// supported refuses what would be read wrongly.
+func supported(settings *config.Config) error {
 	extensions := settings.Section("extensions")
 	if format := extensions.Option("objectformat"); format != "" && !strings.EqualFold(format, "sha1") {
 		return fmt.Errorf("repositories with %s are not read, only those with SHA-1", format)

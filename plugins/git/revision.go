@@ -106,7 +106,7 @@ func (r *repository) abbreviated(name string) (plumbing.Hash, error) {
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
-	candidates, err := r.HashesWithPrefix(prefix)
+	candidates, err := r.withPrefix(prefix)
 	if err != nil {
 		return plumbing.ZeroHash, damaged("the object "+name, err)
 	}

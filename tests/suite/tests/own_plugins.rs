@@ -121,11 +121,85 @@ fn git_reads_repositories_of_many_shapes() {
         command.extend(["repository=/data/shared", "--config", "portcullis.toml"]);
         assert!(portcullis(&home, &command).good().contains("+3"), "{arguments:?}");
     }
+    let mut borrowed = Command::new("git");
+    borrowed.args(["-C", "data/shared", "rev-parse", "--short", "HEAD"]).current_dir(home.path());
+    let borrowed = suite::cli::run(borrowed).good().to_owned();
+    let revision = format!("revision={}", borrowed.trim());
+    let command = ["call", "git", "log", "repository=/data/shared", &revision, "--config", "portcullis.toml"];
+    assert!(portcullis(&home, &command).good().contains("\"Day 3\""), "{revision}");
     assert_eq!(days(&log("linked")), [1, 2], "{}", log("linked"));
     let shallow = log("shallow");
     assert!(days(&shallow) == [3] && shallow.contains("older commits are not in this repository"), "{shallow}");
     assert!(log("reftable").contains("names in `reftable` are not read"), "{}", log("reftable"));
     assert!(log("sha256").contains("only those with SHA-1"), "{}", log("sha256"));
+}
+
+/// Every kind of change, by the plugin and by Git itself.
+#[test]
+fn git_says_what_git_status_says() {
+    let home = Home::new();
+    let script = paths::root().join("plugins/git/testdata/changes.sh");
+    fs::create_dir(home.path().join("data")).unwrap();
+    run_in(Command::new("sh").arg(script), &home.path().join("data"));
+    let repository = home.path().join("data/repo");
+    // Pipes are seen as files; the plugin's page says so.
+    fs::remove_file(repository.join("pipe")).unwrap();
+    let mut git = Command::new("git");
+    git.args(["-c", "status.renames=false", "status", "--porcelain=v2", "-z"]).current_dir(&repository);
+    let listed = suite::cli::run(git).good().to_owned();
+    // Before the path stand eight fields in a line that begins with 1, ten in one of a conflict.
+    let path = |line: &str| {
+        let fields = [('1', 9), ('u', 11), ('?', 2)].into_iter().find(|(kind, _)| line.starts_with(*kind)).unwrap().1;
+        line.splitn(fields, ' ').last().unwrap().to_owned()
+    };
+    let (mut untracked, mut conflicted, mut changed) = (Vec::new(), Vec::new(), Vec::new());
+    for line in listed.split_terminator('\0') {
+        match line.chars().next() {
+            Some('?') => untracked.push(path(line)),
+            Some('u') => conflicted.push(path(line)),
+            _ => changed.push(format!("{} {}", &line[2..4], path(line))),
+        }
+    }
+    let folders = "grants.filesystem = [{ host = \"data\", guest = \"/data\", access = \"read\" }]\n";
+    home.write("portcullis.toml", suite::plugin_from("git", &paths::real_plugin("git"), folders));
+    let call = ["call", "git", "status", "repository=/data/repo", "--config", "portcullis.toml"];
+    let said = portcullis(&home, &call).good().to_owned();
+    let status: serde_json::Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
+    let paths_of = |list: &str| -> Vec<String> {
+        let list = status[list].as_array().unwrap().iter();
+        list.map(|one| one.as_str().or(one["path"].as_str()).unwrap().to_owned()).collect()
+    };
+    assert_eq!((paths_of("untracked"), paths_of("conflicted")), (untracked, conflicted), "{status:#}");
+    let letter = |list: &str, path: &str| {
+        let list = status[list].as_array().unwrap();
+        match list.iter().find(|one| one["path"] == path).map(|one| one["change"].as_str().unwrap()) {
+            None => '.',
+            Some("added") => 'A',
+            Some("removed") => 'D',
+            Some("retyped") => 'T',
+            Some(_) => 'M',
+        }
+    };
+    let mut both: Vec<_> = ["staged", "unstaged"].into_iter().flat_map(paths_of).collect();
+    both.sort();
+    both.dedup();
+    let both: Vec<_> =
+        both.iter().map(|path| format!("{}{} {path}", letter("staged", path), letter("unstaged", path))).collect();
+    assert_eq!(both, changed, "{status:#}");
+}
+
+/// The plugin's own tests, natively and with the Go of the machine; nothing is fetched.
+#[test]
+fn the_go_tests_of_git_pass() {
+    let home = Home::new();
+    let copy = "cp -r \"$1/plugins/git\" plugin && rm -rf plugin/.portcullis && mkdir plugin/.portcullis && cp -r \"$1/guest-sdk/go\" plugin/.portcullis/go";
+    run_in(Command::new("sh").args(["-c", copy, "sh"]).arg(paths::root()), home.path());
+    for task in ["vet", "test"] {
+        let mut go = Command::new("go");
+        go.args([task, "."]).current_dir(home.path().join("plugin"));
+        go.env("GOPROXY", "off").env("GOTOOLCHAIN", "local").env("GOWORK", "off");
+        suite::cli::run(go).good();
+    }
 }
 
 const DAMAGED: &str = r#"
