@@ -155,6 +155,14 @@ impl StateStore for RecordedState {
         self.found(owner, !keys.is_empty());
         Ok(keys)
     }
+
+    fn session_id(&self, owner: &StateOwner) -> Option<u128> {
+        let id = self.state.session_id(owner);
+        if id.is_some() && owner.plugin == self.plugin {
+            self.notes.hint("it asked for the id of its session, which is another one in a replay");
+        }
+        id
+    }
 }
 
 struct RecordedConnections {
