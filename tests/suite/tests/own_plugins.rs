@@ -213,13 +213,12 @@ good.commit()
 good.close()
 schema = sqlite3.connect("data/schema.db")
 schema.executescript("""
-CREATE TABLE t(a); CREATE TABLE u(a);
+CREATE TABLE t(a); CREATE TABLE u(a); CREATE TABLE w(a);
 CREATE VIEW leaves AS SELECT load_extension('/data/x.so') AS x;
 CREATE VIEW settings AS SELECT * FROM pragma_table_info('t');
 CREATE VIEW hidden AS SELECT json('{') AS x;
 CREATE VIEW endless AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT max(n) FROM c;
-PRAGMA recursive_triggers = ON;
-CREATE TRIGGER again AFTER INSERT ON t BEGIN INSERT INTO t VALUES (new.a + 1); END;
+CREATE TRIGGER fill AFTER INSERT ON t BEGIN INSERT INTO w SELECT * FROM endless; END;
 CREATE TRIGGER leave AFTER INSERT ON u BEGIN SELECT load_extension('/data/x.so'); END;
 """)
 schema.commit()
@@ -271,7 +270,7 @@ fn sql_survives_hostile_queries_and_databases() {
         assert!(answer.contains(said), "{sql}: {answer}");
     }
     for (sql, said) in [
-        ("INSERT INTO t VALUES (1)", "too many levels of trigger recursion"),
+        ("INSERT INTO t VALUES (1)", "the call's fuel is nearly used up"),
         ("INSERT INTO u VALUES (1)", "no such function: load_extension"),
         ("CREATE VIRTUAL TABLE v USING csv(filename = '/data/good.db')", "no such module: csv"),
         ("UPDATE sqlite_schema SET sql = 'CREATE TABLE t(z)'", "may not be modified"),
