@@ -5,6 +5,7 @@ use super::{authority_lines, layout};
 use bytesize::ByteSize;
 use platform::telemetry::printable;
 use plugins::catalog::Plugin;
+use plugins::install::capabilities;
 use plugins::loading::ExaminedComponent;
 use plugins::offer::{Suspicion, find_suspicions, find_unportable};
 use plugins::package::{Claims, Digest, Inspection};
@@ -83,30 +84,15 @@ pub(super) fn component(digest: &Digest, definitions: Option<&Digest>, inspectio
         }
     }
     println!("\nimports");
-    for line in import_lines(&inspection.imports) {
-        println!("  {}", printable(&line));
-    }
+    imports(&inspection.imports);
 }
 
-/// A line for each package, with its interfaces: components of interpreters import forty of them.
-fn import_lines(imports: &[String]) -> Vec<String> {
-    let mut packages: Vec<(String, Vec<&str>)> = Vec::new();
-    for import in imports {
-        let parts = import.split_once('/').and_then(|(package, rest)| Some((package, rest.split_once('@')?)));
-        let (package, interface) = match parts {
-            Some((package, (interface, version))) => (format!("{package}@{version}"), Some(interface)),
-            None => (import.clone(), None),
-        };
-        match packages.iter_mut().find(|(known, _)| *known == package) {
-            Some((_, interfaces)) => interfaces.extend(interface),
-            None => packages.push((package, interface.into_iter().collect())),
-        }
+/// Prints what a component imports, by purpose.
+pub(super) fn imports(names: &[String]) {
+    for (means, names) in capabilities::group_imports(names) {
+        let names: Vec<_> = names.into_iter().map(printable).collect();
+        println!("  {means}\n{}", layout::names(names.iter().map(AsRef::as_ref), 6));
     }
-    let line = |(package, interfaces): (String, Vec<&str>)| match interfaces.is_empty() {
-        true => package,
-        false => format!("{package}: {}", interfaces.join(", ")),
-    };
-    packages.into_iter().map(line).collect()
 }
 
 /// Prints the claims of the component and of the registry. Where they differ, both are shown.
@@ -202,26 +188,5 @@ fn tool(tool: &Tool) {
     println!("{}", layout::json("input ", &printable(&tool.input_schema), 4));
     if let Some(schema) = &tool.output_schema {
         println!("{}", layout::json("output", &printable(schema), 4));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn imports_are_one_line_for_each_package() {
-        let imports = [
-            "wasi:io/poll@0.2.12",
-            "a:b/c@0.1.0",
-            "wasi:io/streams@0.2.12",
-            "wasi:io/poll@0.2.0",
-            "plain",
-            "x:y/z",
-            "a:b/d@0.1.0",
-        ];
-        let lines = import_lines(&imports.map(ToOwned::to_owned));
-        let expected = ["wasi:io@0.2.12: poll, streams", "a:b@0.1.0: c, d", "wasi:io@0.2.0: poll", "plain", "x:y/z"];
-        assert_eq!(lines, expected);
     }
 }

@@ -1,6 +1,6 @@
 //! Prints what an operator reviews before consent. The plugin's text is escaped and never shortened.
 
-use crate::cli::{layout, show};
+use crate::cli::show;
 use bytesize::ByteSize;
 use platform::telemetry::printable;
 use plugins::install::{Candidate, PluginVersion, VersionChange, capabilities, diff_offers};
@@ -40,10 +40,7 @@ pub(super) fn candidate(id: &PluginId, reference: &str, new: &Candidate) {
     show::claims(&version.claims, &version.published_claims);
     show::offered_items(&examined.offer);
     println!("\nIt imports (without a grant these return an error or nothing)");
-    for (means, names) in capabilities::group_imports(&version.imports) {
-        let names: Vec<_> = names.into_iter().map(printable).collect();
-        println!("  {means}\n{}", layout::names(names.iter().map(AsRef::as_ref), 6));
-    }
+    show::imports(&version.imports);
 }
 
 /// Warnings about a component before its first installation.

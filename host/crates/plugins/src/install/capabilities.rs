@@ -97,7 +97,10 @@ const GROUPS: &[(&[&str], &str)] = &[
         &["portcullis:plugin/publish@", "portcullis:plugin/events@"],
         "resources, prompts and events for users, as you grant",
     ),
-    (&["portcullis:plugin/state@"], "values from call to call, if you grant it"),
+    (
+        &["portcullis:plugin/state@", "wasmcp:mcp-v20251125/sessions@", "wasmcp:mcp-v20250618/sessions@"],
+        "values from call to call, if you grant it",
+    ),
     (
         &[
             "portcullis:plugin/types@",
@@ -106,6 +109,7 @@ const GROUPS: &[(&[&str], &str)] = &[
             "portcullis:plugin/log@",
             "portcullis:plugin/meter@",
             "portcullis:plugin/steering@",
+            "portcullis:plugin/checkpoint@",
             "wasmcp:mcp-v20251125/",
             "wasmcp:mcp-v20250618/",
             "wasmcp:auth/types@",

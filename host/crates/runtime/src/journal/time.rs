@@ -6,6 +6,9 @@ use std::time::Duration;
 /// A shorter wait begins anew in another run. Bounds the records of a guest that looks for something every few milliseconds.
 const LONG: Duration = Duration::from_secs(5);
 
+/// Milliseconds by which a time that was rounded down may be too early. No wait ends early, and no clock falls behind.
+const ROUNDED: u64 = 1;
+
 /// Whether the beginning of such a wait is a step.
 pub(crate) fn is_long(wait: Duration) -> bool {
     wait >= LONG
@@ -17,7 +20,7 @@ impl Step {
         let Some(now) = self.0.as_ref().map(|step| step.records.unix_millis()) else { return wait };
         let is_new = !self.is_recorded();
         let millis = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
-        let end = self.see(|| now.saturating_add(millis));
+        let end = self.see(|| now.saturating_add(millis).saturating_add(ROUNDED));
         // Wherever the clock has been set to meanwhile, it is no longer than it was.
         if is_new { wait } else { Duration::from_millis(end.saturating_sub(now)).min(wait) }
     }
@@ -26,7 +29,7 @@ impl Step {
     pub(crate) fn recorded_ago(&self) -> Option<Duration> {
         let step = self.0.as_ref()?;
         let recorded = step.earlier.as_ref().filter(|earlier| earlier.outcome.is_some())?;
-        Some(Duration::from_millis(step.records.unix_millis().saturating_sub(recorded.at)))
+        Some(Duration::from_millis(step.records.unix_millis().saturating_sub(recorded.at).saturating_add(ROUNDED)))
     }
 }
 

@@ -43,9 +43,14 @@ fn a_wait_goes_on_for_what_is_left_of_it_in_each_run() {
     let wait = |journal: &CallJournal| journal.begin("wait", &()).left_of(day);
     assert_eq!(wait(&journal), day, "all of it, to the microsecond");
     let mut before = journal;
-    for (now, left) in
-        [(1_000_000, 86_400_001), (1_003_000, 86_397_001), (87_400_000, 1), (87_400_001, 0), (99_999_999, 0)]
-    {
+    for (now, left) in [
+        (1_000_000, 86_400_002),
+        (1_003_000, 86_397_002),
+        (87_400_000, 2),
+        (87_400_001, 1),
+        (87_400_002, 0),
+        (99_999_999, 0),
+    ] {
         clock.set(now);
         before = again(&clock, &before);
         assert_eq!(wait(&before), Duration::from_millis(left).min(day), "at {now}");
@@ -53,6 +58,23 @@ fn a_wait_goes_on_for_what_is_left_of_it_in_each_run() {
     clock.set(500);
     assert_eq!(wait(&again(&clock, &before)), day, "a clock that was set back makes it no longer");
     assert_eq!(CallJournal::default().begin("wait", &()).left_of(day), day, "without a journal");
+}
+
+#[test]
+fn no_wait_ends_early_and_no_clock_falls_behind() {
+    let micros = |clock: &WallClock, at| *clock.0.lock() = Duration::from_micros(at);
+    for (began, now) in [(999, 5_000), (0, 5_999), (1, 5_000), (500, 5_500)] {
+        let (clock, journal) = first_run();
+        micros(&clock, began);
+        let wait = Duration::from_millis(8);
+        assert_eq!(journal.begin("wait", &()).left_of(wait), wait);
+        micros(&clock, now);
+        let replayed = again(&clock, &journal);
+        let waited = Duration::from_micros(now - began);
+        assert!(replayed.begin("wait", &()).left_of(wait) + waited >= wait, "from {began} to {now}");
+        let ago = again(&clock, &journal).begin("wait", &()).recorded_ago().unwrap();
+        assert!(ago >= waited, "from {began} to {now}");
+    }
 }
 
 #[test]
@@ -71,10 +93,10 @@ fn it_is_known_how_long_ago_a_step_was_recorded() {
     step.see(|| 1u8);
     clock.set(1_007_000);
     let replayed = again(&clock, &journal);
-    assert_eq!(replayed.begin("look", &()).recorded_ago(), Some(Duration::from_secs(7)));
+    assert_eq!(replayed.begin("look", &()).recorded_ago(), Some(Duration::from_millis(7_001)));
     assert_eq!(replayed.begin("look", &()).recorded_ago(), None, "no run has come to the next step");
     clock.set(1_000);
-    assert_eq!(again(&clock, &journal).begin("look", &()).recorded_ago(), Some(Duration::ZERO));
+    assert_eq!(again(&clock, &journal).begin("look", &()).recorded_ago(), Some(Duration::from_millis(1)));
 }
 
 #[test]
