@@ -31,7 +31,7 @@ const WASM_STACK: usize = 512 << 10;
 const CALL_STACK: usize = 2 << 20;
 /// Bytes of a memory slot that stay mapped after a call, so that using them again causes no page fault: what interpreters
 /// write in a small call. An idle host holds at most so much of as many slots as calls have run at one time, and of 32 more.
-const KEEP_RESIDENT: usize = 1 << 20;
+const KEEP_RESIDENT: usize = 512 << 10;
 
 /// What a component is compiled for. Code of one profile does not load in the engine of another.
 pub type Profile = Metering;
