@@ -108,7 +108,7 @@ pub(super) const STEPS: &[Step] = steps! {
         "host/crates/plugins/src/install/capabilities.rs": Before("events, connections, http, ", "dice, ");
         "host/crates/plugins/src/install/capabilities.rs": After("resources and prompts to the user and the model\"),\n",
             "        (*dice, \"dice\", \"rolls dice\"),\n");
-        "host/crates/plugins/src/install/capabilities.rs": Before("    (&[\"portcullis:plugin/state@\"]",
+        "host/crates/plugins/src/install/capabilities.rs": Before("    (&[\"portcullis:plugin/agent-tools@\"]",
             "    (&[\"portcullis:plugin/dice@\"], \"dice, if you grant them\"),\n");
     }
     "operator" "plugins/install/compare" {
