@@ -232,7 +232,8 @@ impl Recording {
             told +=
                 "\nnote: it used files of a granted directory, which the transcript does not hold: keep them with it";
         }
-        if finished.uses.environment {
+        // Interpreters read it whenever they start; without a grant it is empty.
+        if finished.uses.environment && !self.spec.grants.env.is_empty() {
             told += "\nnote: it asked for its environment, which the transcript does not hold";
         }
         told
