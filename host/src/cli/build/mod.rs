@@ -5,6 +5,7 @@ mod command;
 mod dependencies;
 mod embedded;
 mod go;
+mod immortal;
 mod javascript;
 mod module;
 mod packages;

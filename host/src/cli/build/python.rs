@@ -2,7 +2,7 @@
 
 use super::command::{quiet, step};
 use super::project::Project;
-use super::{packages, single_module, toolchain, wit};
+use super::{immortal, packages, single_module, toolchain, wit};
 use anyhow::{Context, ensure};
 use std::fs;
 use std::path::Path;
@@ -59,7 +59,9 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     step("building the component", componentize)?;
     let bytes = fs::read(&built).context("componentize-py wrote no component")?;
     fs::remove_file(built)?;
-    single_module::link(&bytes, &[]).context("cannot link the modules of the component")
+    let mut linked = single_module::link(&bytes, &[]).context("cannot link the modules of the component")?;
+    immortal::make(&mut linked).context("cannot arrange the image of the interpreter")?;
+    Ok(linked)
 }
 
 /// Loads everything before the component is made: afterwards there are no files to load.
@@ -76,7 +78,7 @@ fn entry(project: &Project, exports: &[String]) -> String {
     if project.wants_http {
         text += "import portcullis_guest.wit_http\n";
     }
-    text + "import portcullis_guest.warm_up\n"
+    text + &format!("from portcullis_guest import image\nimage.prepare({:?})\n", project.main)
 }
 
 fn copy_modules(from: &Path, to: &Path) -> std::io::Result<()> {

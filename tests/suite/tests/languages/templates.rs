@@ -1,6 +1,7 @@
 //! A plugin in each language from nothing: begun, tested, built, checked and called, as a person does. What a build needs is there
 //! already, and no network is used.
 
+use serde_json::json;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -57,10 +58,70 @@ fn python() {
     let mut pytest = Command::new(paths::python());
     pytest.args(["-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"]).current_dir(&folder);
     assert!(suite::cli::run(pytest).good().contains("1 passed"));
+    let file = folder.join("hello_python.py");
+    fs::write(&file, fs::read_to_string(&file).unwrap() + LOOK).unwrap();
     build_check_and_call(&home, &folder, |command| {
         command.env("PIP_NO_INDEX", "1");
     });
+    let look = || -> serde_json::Value {
+        serde_json::from_str(&run(&home, &folder, &["call", "hello-python", "look"], |_| {})).unwrap()
+    };
+    let (first, second) = (look(), look());
+    assert_ne!(first["random"], second["random"], "the image has no random numbers");
+    for mut seen in [first, second] {
+        seen["random"].take();
+        let expected = json!({
+            "random": null, "immortal": [true, true, true], "new is mortal": true, "names": ["Ada", "Grace"],
+            "together": true, "dies": true, "collected": true, "environment": ["_Environ", 0],
+        });
+        assert_eq!(seen, expected);
+    }
 }
+
+/// What `portcullis build` arranges in the image of the interpreter's memory, and that all else is as in any Python.
+const LOOK: &str = r#"
+
+import gc
+import json
+import os
+import random
+import sys
+import weakref
+
+NAMES = ["Ada"]
+
+
+class Knot:
+    pass
+
+
+KNOT = Knot()
+
+
+@tool
+def look() -> str:
+    """Looks at the memory."""
+    NAMES.append("Grace")
+    new = [Knot() for _ in range(100)]
+    places = sorted(map(id, new))
+    gone = weakref.ref(new.pop())
+    knot = Knot()
+    knot.itself, KNOT.knot = knot, knot
+    tied = weakref.ref(knot)
+    del knot, KNOT.knot
+    gc.unfreeze()
+    gc.collect()
+    return json.dumps({
+        "random": random.random(),
+        "immortal": [sys._is_immortal(one) for one in (NAMES, Knot, KNOT)],
+        "new is mortal": not sys._is_immortal(new),
+        "names": NAMES,
+        "together": places[-10] - places[10] < 32 * 1024 and places[10] > id(NAMES),
+        "dies": gone() is None,
+        "collected": tied() is None,
+        "environment": [type(os.environ).__name__, len(os.environ)],
+    })
+"#;
 
 #[test]
 fn javascript() {

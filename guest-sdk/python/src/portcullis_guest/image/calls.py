@@ -1,0 +1,45 @@
+"""Makes calls before the image is taken: what Python prepares at the first calls, such as specialised bytecode, is then in the image."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from .. import wit_types as wit
+from ..exports import Tools
+from ..plugin import PLUGIN, Tool, offer
+
+# Python specialises bytecode within so many runs of it, and writes into a class at so many of its first instances.
+_CALLS = 40
+
+
+@dataclass
+class Sum:
+    total: int
+    note: str | None = None
+
+
+def text(name: str, times: int = 1) -> str:
+    """Answers with a text."""
+    return f"Hello, {name}!" * times
+
+
+def structured(numbers: list[int]) -> Sum:
+    """Answers with an object."""
+    return Sum(sum(numbers))
+
+
+_exports = Tools()
+_tools = {function.__name__: Tool(**vars(offer(function, None, None, None))) for function in (text, structured)}
+
+
+def make() -> None:
+    """None of the author's code runs, and nothing is left registered."""
+    theirs, PLUGIN.tools = PLUGIN.tools, _tools
+    for _ in range(_CALLS):
+        context = wit.CallContext("id", "local", None, None, 60_000, None, False)
+        _exports.call_tool(context, "text", '{"name": "Ada"}')
+        _exports.call_tool(context, "structured", '{"numbers": [1, 2]}')
+        # As componentize-py does before the first call.
+        random.seed()
+    PLUGIN.tools = theirs

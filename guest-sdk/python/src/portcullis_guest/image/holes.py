@@ -1,0 +1,29 @@
+"""Uses up the free memory between objects. What a call allocates then lies together, where the memory ends."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections import deque
+from collections.abc import Iterator
+
+# Longer than any hole: it is allocated at the end. In a longer hole some of it stays free.
+_LONG = 4 << 20
+# From long ones to short ones: a short one would be cut from a long hole.
+_LENGTHS = (*(1 << bits for bits in range(18, 9, -1)), *range(512, 16, -8))
+_HEADER = sys.getsizeof(b"")
+
+
+def use_up() -> Iterator[None]:
+    """Suspended when it is done, since it holds what it has allocated."""
+    # Both caches hold objects that the next call would free.
+    sys._clear_internal_caches()
+    gc.collect()
+    end = id(bytes(_LONG))
+    held: deque[object] = deque()
+    for length in _LENGTHS:
+        while id(piece := bytes(length - _HEADER)) < end:
+            held.append(piece)
+    while id(piece := object()) < end:
+        held.append(piece)
+    yield
