@@ -79,8 +79,8 @@ fn a_waiting_task_is_cancelled_and_other_calls_run_meanwhile() {
 /// A call that is no task ends at its limit, and is no task that waits.
 #[test]
 fn only_a_task_waits() {
-    let mut client = client(&config("", LITTLE).replace("50ms", "1h"));
-    let arguments = json!({"path": "spin"});
+    let mut client = client(&config("", LITTLE).replace("50ms", "1m"));
+    let arguments = json!({"path": format!("compute-and-end {ROUNDS}")});
     let answered = client.request("tools/call", json!({"name": "job__run", "arguments": arguments}));
     let error = answered.result();
     let said = error["content"][0]["text"].as_str().unwrap();
