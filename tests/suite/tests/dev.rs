@@ -153,6 +153,23 @@ fn a_change_during_a_build_makes_one_more() {
     assert_eq!(client.server.log().matches("built hello.wasm").count(), 3, "{}", client.server.log());
 }
 
+/// The first build may install tools, for minutes. A client that starts the program gets its answers before.
+#[test]
+fn a_long_first_build_keeps_no_client_waiting() {
+    let (home, folder) = begin("javascript");
+    let (work, source) = (home.work(), folder.join("plugin.js"));
+    let plain = fs::read_to_string(&source).unwrap();
+    fs::write(&source, plain + &gate(&work, "first")).unwrap();
+    let mut client = start(home);
+    assert_eq!(client.tools().len(), 0, "{}", client.server.log());
+    client.server.wait_for_log("serving what is there; the build goes on");
+    waits(&client.server, "first");
+    fs::write(work.join("go-first"), "").unwrap();
+    client.server.wait_for_log("built hello.wasm in");
+    let greeted = eventually(PATIENCE, || (client.tools().len() == 1).then(|| greet(&mut client)));
+    assert_eq!(greeted.as_deref(), Some("Hello, Ada!"), "{}", client.server.log());
+}
+
 /// The processes of a group that have not ended.
 fn group(leader: u32) -> Vec<u32> {
     let processes = fs::read_dir("/proc").unwrap().flatten();

@@ -9,6 +9,7 @@ use platform::telemetry::printable;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::oneshot;
 
 /// Files that a line names; the others are counted.
 const MAX_NAMED: usize = 3;
@@ -31,7 +32,7 @@ impl Builder {
     }
 
     /// Builds if there is no component, or an older one than the sources. Fails if these cannot be read.
-    pub(super) async fn build_if_old(&mut self) -> anyhow::Result<()> {
+    async fn build_if_old(&mut self) -> anyhow::Result<()> {
         let sources = self.watch.begin().await?;
         let built = std::fs::metadata(&self.plugin.component).and_then(|file| file.modified());
         let why = match built {
@@ -45,8 +46,17 @@ impl Builder {
         Ok(())
     }
 
-    /// Builds whenever sources change, as long as it runs. Changes during a build are those of the next one.
-    pub(super) async fn run(mut self) {
+    /// Builds at once if that is needed, says in `first` that this is done, and then builds whenever sources change, as long as it
+    /// runs. Changes during a build are those of the next one.
+    pub(super) async fn run(mut self, first: oneshot::Sender<anyhow::Result<()>>) {
+        let begun = self.build_if_old().await;
+        let failed = begun.is_err();
+        if let Err(Err(error)) = first.send(begun) {
+            eprintln!("nothing is built until `portcullis dev` is started again: {}", printable(&format!("{error:#}")));
+        }
+        if failed {
+            return;
+        }
         let mut said = String::new();
         loop {
             match self.watch.changed().await {

@@ -18,6 +18,8 @@ use plugin::DevPlugin;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 #[derive(clap::Args)]
@@ -51,24 +53,35 @@ impl Dev {
     }
 }
 
+/// How long clients wait for the first build: longer than most take, and shorter than clients wait for an answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 impl Developing {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let Self { serving, plugin } = self;
         let (stop, force_stop) = stop_signals()?;
-        let mut builder = Builder::new(plugin);
         let is_over_stdio = serving.is_over_stdio();
         let client_ends = async || match is_over_stdio {
             true => nobody_writes_stdin().await,
             false => std::future::pending().await,
         };
-        tokio::select! {
-            built = builder.build_if_old() => built?,
-            () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
-            () = client_ends() => return Ok(ExitCode::SUCCESS),
-        }
         let end: CancellationToken = stop.child_token();
-        let building = tokio::spawn(end.clone().run_until_cancelled_owned(builder.run()));
-        let served = serving.run_until(stop, force_stop).await;
+        let (begun, first_build) = oneshot::channel();
+        let building = tokio::spawn(end.clone().run_until_cancelled_owned(Builder::new(plugin).run(begun)));
+        let serve = tokio::select! {
+            first = first_build => first.unwrap_or(Ok(())).map(|()| true),
+            () = tokio::time::sleep(PATIENCE) => {
+                eprintln!("serving what is there; the build goes on");
+                Ok(true)
+            }
+            () = stop.cancelled() => Ok(false),
+            () = client_ends() => Ok(false),
+        };
+        let served = match serve {
+            Ok(true) => serving.run_until(stop, force_stop).await,
+            Ok(false) => Ok(ExitCode::SUCCESS),
+            Err(error) => Err(error),
+        };
         end.cancel();
         // A build that runs is killed as it is dropped.
         let _ = building.await;

@@ -7,8 +7,8 @@ import sys
 from collections import deque
 from collections.abc import Iterator
 
-# Longer than any hole: it is allocated at the end. In a longer hole some of it stays free.
-_LONG = 4 << 20
+# Longer than most holes, so it is allocated at the end. Of a longer hole, what lies behind it stays free.
+_LONG = 1 << 20
 # From long ones to short ones: a short one would be cut from a long hole.
 _LENGTHS = (*(1 << bits for bits in range(18, 9, -1)), *range(512, 16, -8))
 _HEADER = sys.getsizeof(b"")
