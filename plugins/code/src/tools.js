@@ -48,6 +48,7 @@ export const definitions = [
     outputSchema: object(
       {
         result: { description: "What the program returned." },
+        error: { type: "string", description: "Why it failed." },
         output: { type: "string", description: "What it printed." },
         calls: {
           type: "array",
@@ -115,10 +116,8 @@ function describeTool(name, host) {
 
 function runCode(code, host) {
   const { result, error, output, calls } = runProgram(code, host);
+  const isError = error !== undefined;
   const printed = output === "" ? {} : { output };
-  if (error === undefined) {
-    const structured = JSON.stringify({ result, ...printed, calls });
-    return { content: [text(structured)], structured, isError: false };
-  }
-  return said(JSON.stringify({ error, ...printed, calls }), true);
+  const structured = JSON.stringify({ ...(isError ? { error } : { result }), ...printed, calls });
+  return { content: [text(structured)], structured, isError };
 }

@@ -1,6 +1,6 @@
 //! A real agent on the journey of `cargo xtask clients --agents`, which takes more of them and further.
 
-use suite::agents::{Agent, calls, killed};
+use suite::agents::{Agent, calls, killed, program};
 use suite::journey::{Outcome, STEPS, Transport};
 
 #[test]
@@ -13,5 +13,12 @@ fn an_agent_goes_through_the_journey() {
         for (outcome, step) in outcomes.iter().zip(STEPS) {
             assert!(!matches!(outcome, Outcome::Wrong(_)), "{version} over {}, {step}: {outcome:?}", transport.name());
         }
+    }
+}
+
+#[test]
+fn a_model_behind_an_agent_writes_a_program() {
+    for transport in Transport::ALL {
+        assert_eq!(program(Agent::GeminiCli, transport), Outcome::Good, "over {}", transport.name());
     }
 }

@@ -35,6 +35,8 @@ fn result(called: &Called) -> Value {
 fn error(called: &Called) -> String {
     assert!(called.is_error(), "{}", called.result());
     let said: Value = serde_json::from_str(&called.text()).unwrap_or_else(|_| panic!("{}", called.result()));
+    // Some clients read it from the text, and check it against the tool's output schema.
+    assert_eq!(called.result()["structuredContent"], said);
     said["error"].as_str().unwrap().to_owned()
 }
 

@@ -13,6 +13,7 @@ pub fn travel(agent: Agent, transport: Transport) -> Vec<Outcome> {
     let mut outcomes = calls(agent, transport);
     outcomes.push(killed(agent, transport));
     outcomes.push(cold_cache(agent, transport));
+    outcomes.push(program(agent, transport));
     outcomes
 }
 
@@ -38,6 +39,36 @@ fn judge(step: &Step, at: usize, conversation: &Conversation, place: &Place) -> 
         return Outcome::Wrong(format!("the model read nothing: {}", place.printed()));
     };
     step.judge(read)
+}
+
+/// In code mode the model sees three tools in the place of all: it searches for one, asks how it is called, and calls it twenty times
+/// in one program.
+pub fn program(agent: Agent, transport: Transport) -> Outcome {
+    let code = "prefix = false\ngrants.agent-tools = [\"*.*\"]";
+    let code = plugin_from("code", &paths::real_plugin("code"), code);
+    let place = Place::new(
+        agent,
+        transport,
+        &format!("[code]\nplugin = \"code\"\nonly = true\napproval = \"never\"\n\n{code}{}", config()),
+        Cache::Shared,
+    );
+    let program = "let sum = 0; for (let n = 0; n < 20; n++) sum += (await tools.echo.run({ n })).n; return { sum };";
+    let script = [
+        ("search_tools", json!({"query": "echo"}), "echo.run"),
+        ("describe_tool", json!({"name": "echo.run"}), "tools.echo.run(args"),
+        ("run_code", json!({"code": program}), "\"sum\":190"),
+    ];
+    let mut run = place.start(script.iter().map(|(tool, arguments, _)| (*tool, arguments.clone())).collect());
+    if run.agent.ended().is_none() {
+        return Outcome::Wrong(format!("the agent does not end: {}", place.printed()));
+    }
+    let Conversation { tools, results } = run.model.conversation();
+    let hidden = find(&tools, "echo__run").is_none();
+    let read = script.iter().zip(&results).all(|((_, _, text), read)| read.replace(['\\', ' '], "").contains(text));
+    match hidden && read && results.len() == script.len() {
+        true => Outcome::Good,
+        false => Outcome::Wrong(format!("the model had {tools:?} and read {results:?}: {}", place.printed())),
+    }
 }
 
 /// The agent is killed while a call runs: the call ends and is in the audit, and so does a server that the agent started.

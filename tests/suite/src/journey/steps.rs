@@ -4,8 +4,8 @@ use crate::{paths, plugin, plugin_from};
 use serde_json::{Value, json};
 
 /// The steps, in order.
-pub const STEPS: [&str; 9] =
-    ["tools", "call", "stream", "question", "denial", "fuel", "large result", "killed", "cold cache"];
+pub const STEPS: [&str; 10] =
+    ["tools", "call", "stream", "question", "denial", "fuel", "large result", "killed", "cold cache", "code mode"];
 
 /// What came of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,6 +12,9 @@ from types import CodeType, CoroutineType, FrameType, GeneratorType
 
 # Before the note, in reverse: this constant is in the image, too.
 _SIGN = bytes.fromhex("37 0d 94 81 2c e3 6f 18 d9 42 7b a0 55 9e 11 c3")
+# More objects, and what is in longer containers, stay as they are: these are an author's data, and to look at all of it takes memory.
+_MOST = 250_000
+_LONGEST = 5_000
 _ENDING = (FrameType, GeneratorType, CoroutineType)
 _CODE = (
     "co_consts co_names co_varnames co_cellvars co_freevars co_filename co_name co_qualname co_linetable co_exceptiontable"
@@ -34,16 +37,18 @@ def _reachable(found: list[object]) -> list[object]:
     # What is being imported is locked for a while only.
     passed = {id(importlib._bootstrap._module_locks), id(importlib._bootstrap._blocking_on)}
     reached: dict[int, object] = {}
-    while found:
+    while found and len(reached) < _MOST:
         one = found.pop()
         if id(one) not in reached and id(one) not in passed and not isinstance(one, _ENDING):
             reached[id(one)] = one
-            found.extend(_referents(one))
+            referents = gc.get_referents(one)
+            if len(referents) <= _LONGEST:
+                found.extend(referents)
+                found.extend(_others(one))
     return list(reached.values())
 
 
-def _referents(one: object) -> Iterator[object]:
-    yield from gc.get_referents(one)
+def _others(one: object) -> Iterator[object]:
     # The collector asks no code, no built-in class and for no key that is a text: these are in no circle.
     match one:
         case CodeType():
