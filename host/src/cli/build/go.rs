@@ -1,11 +1,12 @@
 //! Go: the Go of the machine makes one module of the SDK, the bindings and the author's package.
 
 use super::command::{quiet, step};
+use super::go_runtime;
 use super::module::{self, World};
 use super::project::Project;
 use anyhow::{Context, bail, ensure};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The packages of the generated bindings, and those of the SDK that implement what they export.
@@ -62,7 +63,11 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     let mut go = go(project, &workspace);
     go.args(["build", "-buildmode=c-shared", "-trimpath"]).env("GOOS", "wasip1").env("GOARCH", "wasm");
     // The bindings use a function of Go's runtime that is not public; what only a debugger reads is left out.
-    go.args(["-ldflags=-checklinkname=0 -s -w", "-o"]).arg(&module).arg(".");
+    go.args(["-ldflags=-checklinkname=0 -s -w", "-o"]).arg(&module);
+    if let Some(overlay) = go_runtime::overlay(&goroot(project, &workspace)?, &work)? {
+        go.arg("-overlay").arg(overlay);
+    }
+    go.arg(".");
     step("building the component", || {
         // What the compiler says is for the author to see.
         let status = go.stderr(Stdio::inherit()).status().with_context(|| GO.to_owned())?;
@@ -86,6 +91,11 @@ fn offers(project: &Project, workspace: &Path) -> anyhow::Result<Vec<String>> {
     ask.arg("run").arg("-overlay").arg(&overlay).arg(".");
     let said = quiet(&mut ask, GO).with_context(|| format!("cannot load {}", project.folder.display()))?;
     Ok(said.lines().last().unwrap_or_default().split_whitespace().map(ToOwned::to_owned).collect())
+}
+
+/// Where Go itself is.
+fn goroot(project: &Project, workspace: &Path) -> anyhow::Result<PathBuf> {
+    Ok(quiet(go(project, workspace).args(["env", "GOROOT"]), GO)?.trim().into())
 }
 
 /// Go as it is installed. Modules that the plugin requires come from the author's own settings.

@@ -5,6 +5,7 @@ mod command;
 mod dependencies;
 mod embedded;
 mod go;
+mod go_runtime;
 mod immortal;
 mod javascript;
 mod module;

@@ -253,6 +253,7 @@ fn go() {
     offline(test.arg("test").current_dir(&folder));
     assert!(suite::cli::run(test).good().contains("ok  \thello-go\t"));
     build_check_and_call(&home, &folder, offline);
+    assert!(folder.join(".portcullis/runtime.json").exists(), "the runtime of this Go is not known, and starts slowly");
 }
 
 /// What the page about servers in Python ends with, as it stands there.
