@@ -1,5 +1,7 @@
 // Tools on the agent's side. The manifest requests them, `"agent-tools": ["notes.add"]`, and the operator grants them.
 
+import "#wit/agent-tools";
+
 import { textOf } from "./content.js";
 import { host } from "./host.js";
 

@@ -1,6 +1,8 @@
 // Checkpoints of a long call, which go on with it in another process. Ask `restored` once, at the beginning. What follows a
 // `save` must depend on nothing but the saved state: a loop is the natural form.
 
+import "#wit/checkpoint";
+
 import { CheckpointError } from "./errors.js";
 import { host } from "./host.js";
 import { decode, encode } from "./utf8.js";

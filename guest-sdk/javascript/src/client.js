@@ -1,6 +1,8 @@
 // Questions to the user and the model. Waiting costs no fuel, and it pauses the call's deadline. A client that cannot answer ends
 // the tool: nothing behind the question runs.
 
+import "#wit/client";
+
 import { Declined, Dismissed } from "./errors.js";
 import { host } from "./host.js";
 import * as questions from "./questions.js";

@@ -1,8 +1,10 @@
 // Accounts that users have connected: the host holds the credentials, and a plugin uses them without ever seeing them. The manifest
 // requests them, `"connections": ["github"]`, and the operator grants them and sets them up.
 
-import { outgoing } from "./http.js";
+import "#wit/connections";
+
 import { host } from "./host.js";
+import { outgoing } from "./http-message.js";
 
 /** Whether the user of this call has connected the account; `connect` asks for it. */
 export const connected = async (name) => host().connected(name);

@@ -1,6 +1,8 @@
 // Events for the principal of the call, kept in an inbox that clients read and watch. The manifest requests them,
 // `"events": ["policy.*"]`, and the operator grants them.
 
+import "#wit/events";
+
 import { EventError } from "./errors.js";
 import { host } from "./host.js";
 

@@ -4,22 +4,22 @@ import { NotFound, ToolError } from "./errors.js";
 import * as log from "./log.js";
 import { Typed } from "./completion.js";
 import { NOT_DONE } from "./doubt.js";
-import { Response } from "./http.js";
+import { Response } from "./http-message.js";
 import { complete, findResource, PLUGIN, result } from "./plugin.js";
-import { isThenable, Promise } from "./promise.js";
+import { Promise } from "./promise.js";
 import { decode, encode } from "./utf8.js";
-import { toContent, toEmbedded, toError } from "./wit-values.js";
+import { toContent, toEmbedded, toError } from "./wit/values.js";
 
 const orNull = (value) => value ?? null;
 
-const contextOf = ({ id, principal, correlationId, idempotencyKey, deadlineMs, traceparent }) => ({
-  id,
-  principal,
-  correlationId: correlationId ?? undefined,
-  idempotencyKey: idempotencyKey ?? undefined,
-  deadlineMs: Number(deadlineMs),
-  traceparent: traceparent ?? undefined,
-});
+/** The call's context, with `undefined` for what is not there. */
+function contextOf(ctx) {
+  ctx.correlationId ??= undefined;
+  ctx.idempotencyKey ??= undefined;
+  ctx.traceparent ??= undefined;
+  ctx.deadlineMs = Number(ctx.deadlineMs);
+  return ctx;
+}
 
 /** Runs to the end, promises and all. An error is thrown as the WIT has it. */
 function run(work, failed = (error) => error) {
@@ -29,17 +29,27 @@ function run(work, failed = (error) => error) {
     if (error instanceof NotFound) {
       throw { tag: "not-found" };
     }
-    if (!(error instanceof ToolError)) {
-      // The model gets the message; where it happened is for whoever mends it.
-      log.debug(`${error?.message}\n${error?.stack ?? ""}`);
-    }
-    throw failed(toError(error));
+    throw failed(thrown(error));
   }
+}
+
+function thrown(error) {
+  if (!(error instanceof ToolError)) {
+    // The model gets the message; where it happened is for whoever mends it.
+    log.debug(`${error?.message}\n${error?.stack ?? ""}`);
+  }
+  return toError(error);
 }
 
 const missing = (what, name) => ({ tag: "invalid-arguments", val: `there is no ${what} named ${name}` });
 
 const toResult = ({ content, structured, isError }) => ({ content: content.map(toContent), structured: orNull(structured), isError });
+
+// Most tools return a text. Each object on the way takes the engine about as long as a small tool computes.
+const toAnswer = (value) =>
+  typeof value === "string"
+    ? { content: [{ data: { tag: "text", val: value }, annotations: null }], structured: null, isError: false }
+    : toResult(result(value));
 
 export const tools = {
   listTools: () =>
@@ -64,10 +74,11 @@ export const tools = {
     if (!tool) {
       throw missing("tool", name);
     }
-    return run(() => {
-      const called = tool.call(contextOf(ctx), args);
-      return isThenable(called) ? called.then(toResult) : toResult(called);
-    });
+    try {
+      return toAnswer(Promise.settled(tool.answer(contextOf(ctx), args)));
+    } catch (error) {
+      throw thrown(error);
+    }
   },
 };
 

@@ -1,5 +1,7 @@
 // Files in the folders that were granted. The manifest requests them, `"filesystem": "read"` or `"write"`.
 
+import "#wit/files";
+
 import { host } from "./host.js";
 import { decode, encode } from "./utf8.js";
 

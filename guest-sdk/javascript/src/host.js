@@ -1,6 +1,15 @@
 // The one way out of a plugin: the real host in WebAssembly, a fake one in tests.
+//
+// Each module of the SDK imports its part of the real host as `#wit/…`, which is none.js outside of WebAssembly. So a component
+// imports only what its plugin may use.
 
+const real = {};
 let current;
+
+/** Adds functions of the real host. */
+export function provide(functions) {
+  current = Object.assign(real, functions);
+}
 
 /** Sets the host, and returns the one before. */
 export function use(host) {

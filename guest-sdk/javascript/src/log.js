@@ -1,5 +1,7 @@
 // Messages to the operator's log. The model does not see them. Never waits.
 
+import "#wit/log";
+
 import { host } from "./host.js";
 
 export const write = (level, message) => host().log(level, String(message));

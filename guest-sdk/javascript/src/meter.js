@@ -1,5 +1,7 @@
 // What is left to the call.
 
+import "#wit/meter";
+
 import { host } from "./host.js";
 
 /** Fuel, about one unit for each instruction; undefined if the call is metered by CPU time. */

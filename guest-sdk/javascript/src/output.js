@@ -1,5 +1,7 @@
 // Output and progress while a call is still running.
 
+import "#wit/output";
+
 import { piece } from "./content.js";
 import { host } from "./host.js";
 

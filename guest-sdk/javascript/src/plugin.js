@@ -3,7 +3,6 @@
 import { suggest } from "./completion.js";
 import { isContent, piece, textOf, text, ToolResult } from "./content.js";
 import { InvalidArguments, NotFound } from "./errors.js";
-import { isThenable } from "./promise.js";
 import { fieldsReader, inputSchema, outputSchema } from "./schema.js";
 
 export const PLUGIN = { tools: new Map(), resources: new Map(), templates: new Map(), prompts: new Map(), finder: undefined };
@@ -45,11 +44,7 @@ export function offerTool(offer, read) {
   return add(PLUGIN.tools, offer.name, {
     execution: "inline",
     ...offer,
-    call: (context, args) => {
-      const returned = offer.run(read(JSON.parse(args)), context);
-      // What is there already needs no promise, whose jobs take several times as long as a small tool.
-      return isThenable(returned) ? returned.then(result) : result(returned);
-    },
+    answer: (context, args) => offer.run(read(JSON.parse(args)), context),
   });
 }
 

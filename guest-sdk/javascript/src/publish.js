@@ -1,6 +1,8 @@
 // Resources and prompts that a call leaves behind. Each belongs to the principal of the call, and goes when its time is up or the
 // host restarts. The manifest requests it, `"publish": true`, and the operator grants it.
 
+import "#wit/publish";
+
 import { PublishError } from "./errors.js";
 import { host } from "./host.js";
 import { user } from "./sampling.js";

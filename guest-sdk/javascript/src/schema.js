@@ -111,12 +111,14 @@ function properties(fields, output) {
 
 /** Reads an object with these fields. */
 export function fieldsReader(fields) {
-  const entries = Object.entries(fields);
+  const names = Object.keys(fields);
+  const top = names.map((name) => `\`${name}\``);
   return (given, where) => {
     const found = {};
-    for (const [name, type] of entries) {
-      // A name is written only into an error.
-      found[name] = type.read(given[name], where ? `${where}.${name}` : `\`${name}\``);
+    // By index: to iterate takes the engine several times as long.
+    for (let at = 0; at < names.length; at += 1) {
+      const name = names[at];
+      found[name] = fields[name].read(given[name], where ? `${where}.${name}` : top[at]);
     }
     return found;
   };

@@ -1,6 +1,7 @@
 // What the engine lacks and plugins expect, as global names. A component imports this before anything else.
 
-import { fetch, Headers, Response } from "./http.js";
+import "#wit/log";
+
 import { host } from "./host.js";
 import { Promise } from "./promise.js";
 import { decode, encode } from "./utf8.js";
@@ -40,4 +41,4 @@ const queueMicrotask = (work) => {
   Promise.resolve().then(work);
 };
 
-Object.assign(globalThis, { console, fetch, Headers, Promise, queueMicrotask, Response, TextDecoder, TextEncoder });
+Object.assign(globalThis, { console, Promise, queueMicrotask, TextDecoder, TextEncoder });

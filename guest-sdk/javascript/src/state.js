@@ -1,6 +1,8 @@
 // Values that a plugin keeps between calls, separately for each principal. A value is on the host's disk when `set` has returned.
 // Calls run beside each other: use `update` when a new value depends on the old one.
 
+import "#wit/state";
+
 import { StateError } from "./errors.js";
 import { host } from "./host.js";
 import { decode, encode } from "./utf8.js";

@@ -1,5 +1,7 @@
 // Messages of the user or the agent to a call that is already running. They are untrusted text.
 
+import "#wit/steering";
+
 import { host } from "./host.js";
 
 /** The next message, or undefined if there is none. Never waits. */

@@ -4,8 +4,8 @@ import { Typed } from "./completion.js";
 import { text, textOf } from "./content.js";
 import * as errors from "./errors.js";
 import { use } from "./host.js";
-import { Response, target } from "./http.js";
-import { complete, findResource, PLUGIN } from "./plugin.js";
+import { Response, target } from "./http-message.js";
+import { complete, findResource, PLUGIN, result } from "./plugin.js";
 import { SampleAnswer, ToolUse } from "./sampling.js";
 import { decode, encode } from "./utf8.js";
 
@@ -43,7 +43,7 @@ export class Host {
   /** Calls a tool, as `tool` returned it or by its name, with arguments as a client sends them. */
   async call(tool, args = {}) {
     const offer = typeof tool === "string" ? PLUGIN.tools.get(tool) : tool;
-    return this.#within(() => offer.call(this.context, JSON.stringify(args)));
+    return this.#within(async () => result(await offer.answer(this.context, JSON.stringify(args))));
   }
 
   /** Reads a resource. */

@@ -5,6 +5,7 @@ use super::project::Project;
 use super::{single_module, toolchain, typescript, wit};
 use anyhow::{Context, ensure};
 use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,22 @@ struct Described {
     typed: Vec<String>,
 }
 
+/// What esbuild says of a module that it has made.
+#[derive(Deserialize)]
+struct Contents {
+    outputs: BTreeMap<String, Output>,
+}
+
+#[derive(Deserialize)]
+struct Output {
+    imports: Vec<Import>,
+}
+
+#[derive(Deserialize)]
+struct Import {
+    path: String,
+}
+
 pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     let tools = toolchain::node()?;
     let (work, sdk) = (project.work(), project.work().join("javascript/src"));
@@ -40,15 +57,18 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
         serde_json::from_str(&said).context("the plugin must not print while it is loaded")?;
     ensure!(!exports.is_empty(), "{} offers nothing: call tool(), resource() or prompt()", main.display());
     let schemas = typescript::schemas(project, &sdk, &main, &typed)?;
-    let wasi = imports(project);
-    let mut options = vec!["--external:portcullis:*".to_owned(), "--external:wasi:*".to_owned()];
+    let mut options = vec!["--external:portcullis:*".to_owned(), "--external:wasi:*".to_owned(), conditions(project)];
     options.extend(NOT_SUPPORTED.map(|feature| format!("--supported:{feature}=false")));
+    let contents = work.join("plugin.json");
+    options.push(format!("--metafile={}", contents.display()));
+    options.push(format!("--inject:{}", sdk.join("globals.js").display()));
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
     let bundled =
         bundle(&tools, &work, "plugin", &entry(&main, &sdk, &exports, schemas.as_deref(), project), &options)?;
+    let imports = imports(&contents)?;
     let (bound, built) = (work.join("wit"), work.join("built.wasm"));
-    let is_strange = !wasi.is_empty();
-    wit::write(&bound, &exports, &wasi, |text| if is_strange { strange(&text) } else { text })?;
+    let is_strange = imports.iter().any(|name| name.starts_with("wasi:"));
+    wit::write(&bound, &exports, &imports, |text| if is_strange { strange(&text) } else { text })?;
     if is_strange {
         let text = fs::read_to_string(&bundled)?;
         fs::write(&bundled, strange_imports(&text))?;
@@ -65,7 +85,9 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
         familiar(&mut bytes);
     }
     fs::remove_file(built)?;
-    single_module::link(&bytes, &[LOADER]).context("cannot link the modules of the component")
+    let is_never_called =
+        |interface: &str, function: &str| interface == LOADER || project.is_out_of_reach(interface, function);
+    single_module::link(&bytes, is_never_called).context("cannot link the modules of the component")
 }
 
 /// Makes `portcullis-guest` known to editors and tests, as npm would for `file:.portcullis/javascript`.
@@ -83,32 +105,34 @@ pub(super) fn link(folder: &Path, sdk: &Path) -> anyhow::Result<()> {
     made.with_context(|| format!("cannot make {}", link.display()))
 }
 
-/// What it imports of WASI, besides the runtime.
-fn imports(project: &Project) -> Vec<&'static str> {
-    let mut wasi = Vec::new();
-    wasi.extend(project.wants_http.then_some(wit::HTTP));
-    if project.wants_files {
-        wasi.extend(["filesystem/types", "filesystem/preopens"]);
+/// Under which conditions modules are found: as bundlers do, and by what the manifest requests (`imports` in the SDK's package.json).
+fn conditions(project: &Project) -> String {
+    let mut conditions = String::from("--conditions=module,component");
+    let wanted = [(project.wants_http, "http"), (project.wants_files, "files"), (project.wants_variables, "variables")];
+    for (_, name) in wanted.into_iter().filter(|(wanted, _)| *wanted) {
+        conditions += &format!(",wants-{name}");
     }
-    wasi.extend(project.wants_variables.then_some("cli/environment"));
-    wasi
+    conditions
+}
+
+/// The interfaces that are imported by what esbuild has put into the module.
+fn imports(contents: &Path) -> anyhow::Result<Vec<String>> {
+    let contents: Contents =
+        serde_json::from_slice(&fs::read(contents)?).context("esbuild wrote no list of imports")?;
+    let outputs = contents.outputs.into_values();
+    let names: BTreeSet<String> = outputs.flat_map(|output| output.imports).map(|import| import.path).collect();
+    Ok(names.into_iter().collect())
 }
 
 /// What the component begins with.
 fn entry(main: &Path, sdk: &Path, exports: &[String], schemas: Option<&Path>, project: &Project) -> String {
-    let import = |what: &str, file: &str| format!("import {{ {what} }} from {:?};\n", sdk.join(file));
     let mut text = format!("import {:?};\n", sdk.join("shim.js"));
-    text += &(import("use", "host.js") + &import("witHost", "wit.js"));
-    let mut parts = Vec::new();
-    for (wanted, name) in
-        [(project.wants_http, "http"), (project.wants_files, "files"), (project.wants_variables, "variables")]
-    {
-        text += &import(name, &format!("{}-{name}.js", if wanted { "wit" } else { "no" }));
-        parts.push(name);
+    if project.wants_http {
+        text += &format!("import {:?};\n", sdk.join("shim-http.js"));
     }
     // Before the plugin, whose tools need them.
     text += &schemas.map(|schemas| format!("import {schemas:?};\n")).unwrap_or_default();
-    text += &format!("import {main:?};\nuse(witHost({{ {} }}));\n", parts.join(", "));
+    text += &format!("import {main:?};\n");
     text + &format!("export {{ {} }} from {:?};\n", exports.join(", "), sdk.join("exports.js"))
 }
 

@@ -186,6 +186,16 @@ impl Project {
         })
     }
 
+    /// Whether nothing that an interpreter gets can be passed to a function of WASI: it has no sockets, and no files if it requests none.
+    pub(super) fn is_out_of_reach(&self, interface: &str, function: &str) -> bool {
+        let is_of_files = || function.contains("descriptor") || function.contains("directory-entry-stream");
+        match interface.split('@').next() {
+            Some("wasi:sockets/tcp" | "wasi:sockets/udp") => true,
+            Some("wasi:filesystem/types") => !self.wants_files && is_of_files(),
+            _ => false,
+        }
+    }
+
     /// Its name before it is built: in Rust that of the package, which the SDK takes unless it is told another.
     pub(super) fn planned_name(&self) -> anyhow::Result<String> {
         if self.language != Language::Rust {

@@ -12,12 +12,12 @@ pub(super) const VERSION: &str = "0.2.12";
 /// What a plugin imports that sends requests.
 pub(super) const HTTP: &str = "http/outgoing-handler";
 
-/// Writes everything into a folder, which contains nothing else; `wasi` are the interfaces that it imports of WASI, and `change` is
-/// applied to each file.
+/// Writes everything into a folder, which contains nothing else. `imports` and `exports` are the plugin's, and `change` is applied to
+/// each file.
 pub(super) fn write(
     to: &Path,
     exports: &[String],
-    wasi: &[&str],
+    imports: &[String],
     change: impl Fn(String) -> String,
 ) -> anyhow::Result<()> {
     if to.exists() {
@@ -33,25 +33,24 @@ pub(super) fn write(
     for (name, bytes) in ours.chain(theirs) {
         put(&name, String::from_utf8_lossy(bytes).into_owned())?;
     }
-    put("world.wit", world(exports, wasi))
+    put("world.wit", world(exports, imports))
 }
 
-/// The world `plugin` without its export, and what the plugin exports.
-fn world(exports: &[String], wasi: &[&str]) -> String {
-    let mut text = format!("package portcullis:build;\n\nworld {WORLD} {{\n");
-    let imports = embedded::below("wit").find(|(name, _)| *name == "world.wit");
-    let imports = imports.map_or_else(String::new, |(_, bytes)| String::from_utf8_lossy(bytes).into_owned());
-    let own = imports.lines().filter_map(|line| line.trim().strip_prefix("import ")?.strip_suffix(';'));
-    for name in own {
-        text += &format!("    import portcullis:plugin/{name}@0.1.0;\n");
-    }
-    for name in wasi {
-        text += &format!("    import wasi:{name}@{VERSION};\n");
-    }
-    for name in exports {
-        text += &format!("    export portcullis:plugin/{name}@0.1.0;\n");
-    }
-    text + "}\n"
+/// All that a plugin may import, and these interfaces of WASI.
+pub(super) fn all_imports(wasi: &[&str]) -> Vec<String> {
+    let world = embedded::below("wit").find(|(name, _)| *name == "world.wit");
+    let world = world.map_or_else(String::new, |(_, bytes)| String::from_utf8_lossy(bytes).into_owned());
+    let own = world.lines().filter_map(|line| line.trim().strip_prefix("import ")?.strip_suffix(';'));
+    let own = own.map(|name| format!("portcullis:plugin/{name}@0.1.0"));
+    own.chain(wasi.iter().map(|name| format!("wasi:{name}@{VERSION}"))).collect()
+}
+
+/// The world of a plugin that imports and exports these.
+fn world(exports: &[String], imports: &[String]) -> String {
+    let imports = imports.iter().map(|name| format!("    import {name};\n"));
+    let exports = exports.iter().map(|name| format!("    export portcullis:plugin/{name}@0.1.0;\n"));
+    let items: String = imports.chain(exports).collect();
+    format!("package portcullis:build;\n\nworld {WORLD} {{\n{items}}}\n")
 }
 
 #[cfg(test)]
@@ -60,13 +59,13 @@ mod tests {
 
     #[test]
     fn a_world_has_all_imports_and_the_exports_that_there_are() {
-        let text = world(&["tools".into(), "prompts".into()], &[HTTP]);
+        let text = world(&["tools".into(), "prompts".into()], &all_imports(&[HTTP]));
         for line in
             ["import portcullis:plugin/output@0.1.0;", "import wasi:http/", "export portcullis:plugin/prompts@0.1.0;"]
         {
             assert!(text.contains(line), "{text}");
         }
-        assert!(!world(&["tools".into()], &[]).contains("wasi:http"));
+        assert!(!world(&["tools".into()], &all_imports(&[])).contains("wasi:http"));
         assert!(text.matches("import portcullis:plugin/").count() >= 12, "{text}");
     }
 }

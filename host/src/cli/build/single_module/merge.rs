@@ -5,6 +5,7 @@ use super::outline::{FUNCTIONS, GLOBALS, MEMORIES, Outline, TABLES, imported_spa
 use super::renumber::{Renumber, Result};
 use anyhow::{Context, anyhow, bail, ensure};
 use std::collections::{HashMap, HashSet};
+use wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME;
 use wasm_encoder::reencode::Reencode;
 use wasm_encoder::{
     CodeSection, DataCountSection, DataSection, ElementSection, EntityType, ExportKind, ExportSection, Function,
@@ -18,16 +19,23 @@ const REALLOC: &str = "cabi_realloc";
 /// What frees a function's results is named like the function, after this.
 const POST_RETURN: &str = "cabi_post_";
 
-/// `missing` interfaces become functions that trap; of what is lifted, `exported` is kept.
+/// The adapter for WASI's first preview, and what forgets its state. A module that calls nothing else of it needs no adapter.
+const ADAPTER: &str = WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME;
+const RESET: &str = "reset_adapter_state";
+
+/// Functions that are never called become ones that trap; of what is lifted, `exported` is kept.
 pub(super) fn merge(
     component: &Component<'_>,
-    missing: &[&str],
+    is_never_called: impl Fn(&str, &str) -> bool,
     exported: &HashSet<String>,
 ) -> anyhow::Result<Vec<u8>> {
     let outlines = component.libraries.iter().map(|library| Outline::read(library.bytes));
     let outlines: Vec<Outline<'_>> = outlines.collect::<anyhow::Result<_>>()?;
-    let (traps, imports) = outside(component, &outlines)?.into_iter().partition(|one| missing.contains(&one.module));
-    let plan = Plan::new(component, &outlines, imports, traps)?;
+    let outside = outside(component, &outlines)?;
+    let has_adapter = outside.iter().any(|one| one.module == ADAPTER && one.name != RESET);
+    let is_stub = |one: &Outside<'_>| is_never_called(one.module, one.name) || (one.module == ADAPTER && !has_adapter);
+    let (stubs, imports) = outside.into_iter().partition(is_stub);
+    let plan = Plan::new(component, &outlines, imports, stubs)?;
     let mut sections = Sections::default();
     for import in &plan.imports {
         let ty = EntityType::Function(plan.maps[import.library].types + import.ty);
@@ -38,10 +46,13 @@ pub(super) fn merge(
         let imported = u32::try_from(map.spaces[FUNCTIONS].len())? - outline.own[FUNCTIONS];
         sections.append(library.bytes, &mut map, imported).map_err(|error| anyhow!("{error}"))?;
     }
-    for trap in &plan.traps {
-        sections.functions.function(plan.maps[trap.library].types + trap.ty);
+    for stub in &plan.stubs {
+        sections.functions.function(plan.maps[stub.library].types + stub.ty);
         let mut body = Function::new([]);
-        body.instruction(&Instruction::Unreachable).instruction(&Instruction::End);
+        if stub.name != RESET {
+            body.instruction(&Instruction::Unreachable);
+        }
+        body.instruction(&Instruction::End);
         sections.code.function(&body);
     }
     for filler in &component.fillers {
@@ -87,7 +98,8 @@ fn outside<'a>(component: &Component<'a>, outlines: &[Outline<'a>]) -> anyhow::R
 struct Plan<'a> {
     outlines: &'a [Outline<'a>],
     imports: Vec<Outside<'a>>,
-    traps: Vec<Outside<'a>>,
+    /// Functions that are there in place of imports.
+    stubs: Vec<Outside<'a>>,
     /// Of each library.
     maps: Vec<Renumber<'a>>,
     constants: HashMap<u32, i32>,
@@ -98,7 +110,7 @@ impl<'a> Plan<'a> {
         component: &Component<'a>,
         outlines: &'a [Outline<'a>],
         imports: Vec<Outside<'a>>,
-        traps: Vec<Outside<'a>>,
+        stubs: Vec<Outside<'a>>,
     ) -> anyhow::Result<Self> {
         let mut next = [u32::try_from(imports.len())?, 0, 0, 0];
         let own: u32 = outlines.iter().map(|outline| outline.own[FUNCTIONS]).sum();
@@ -106,8 +118,8 @@ impl<'a> Plan<'a> {
             (first..).zip(list).map(|(index, one)| ((one.module, one.name), index)).collect()
         };
         let outside: HashMap<_, u32> =
-            place(0, &imports).into_iter().chain(place(next[FUNCTIONS] + own, &traps)).collect();
-        let mut plan = Self { outlines, imports, traps, maps: vec![], constants: HashMap::new() };
+            place(0, &imports).into_iter().chain(place(next[FUNCTIONS] + own, &stubs)).collect();
+        let mut plan = Self { outlines, imports, stubs, maps: vec![], constants: HashMap::new() };
         let (mut types, mut data, mut elements) = (0, 0, 0);
         for (library, outline) in component.libraries.iter().zip(outlines) {
             let mut map = Renumber { types, data, elements, ..Renumber::default() };

@@ -14,16 +14,13 @@ use wasi_preview1_component_adapter_provider::{
 use wit_component::{ComponentEncoder, DecodedWasm, StringEncoding, decode, embed_component_metadata};
 use wit_parser::{Resolve, WorldId, WorldItem};
 
-/// The same component with one module. `missing` are interfaces that the tool itself needed and left behind: a call of them traps.
-pub(super) fn link(bytes: &[u8], missing: &[&str]) -> anyhow::Result<Vec<u8>> {
+/// The same component with one module. `is_never_called` says, of the function of an interface, that the component need not import it: a
+/// call of it traps.
+pub(super) fn link(bytes: &[u8], is_never_called: impl Fn(&str, &str) -> bool) -> anyhow::Result<Vec<u8>> {
     let inner = component::innermost(bytes)?;
-    let DecodedWasm::Component(mut resolve, world) = decode(inner)? else { bail!("these are types, not a component") };
-    let is_there = |key: &_| !missing.contains(&resolve.name_world_key(key).as_str());
-    let mut imports = resolve.worlds[world].imports.clone();
-    imports.retain(|key, _| is_there(key));
-    resolve.worlds[world].imports = imports;
+    let DecodedWasm::Component(resolve, world) = decode(inner)? else { bail!("these are types, not a component") };
     let component = component::read(inner)?;
-    let mut module = merge::merge(&component, missing, &exported(&resolve, world))?;
+    let mut module = merge::merge(&component, is_never_called, &exported(&resolve, world))?;
     embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8)?;
     ComponentEncoder::default()
         .validate(true)
@@ -96,6 +93,10 @@ mod tests {
         (func (export "run") (result u32)
             (canon lift (core func $h "run") (memory $m "memory") (realloc (func $l "realloc")))))"#;
 
+    fn is_missing(interface: &str, function: &str) -> bool {
+        (interface, function) == ("test:missing/files", "load")
+    }
+
     fn modules(component: &[u8]) -> Vec<Vec<u8>> {
         let payloads = Parser::new(0).parse_all(component).map(Result::unwrap);
         let ranges = payloads.filter_map(|payload| match payload {
@@ -107,7 +108,7 @@ mod tests {
 
     #[test]
     fn libraries_become_one_module() {
-        let linked = link(&wat::parse_str(LIBRARIES).unwrap(), &["test:missing/files"]).unwrap();
+        let linked = link(&wat::parse_str(LIBRARIES).unwrap(), is_missing).unwrap();
         let modules = modules(&linked);
         assert_eq!(modules.len(), 1, "what fills tables, and what it fills, is not needed");
         let (mut functions, mut elements, mut data, mut imports) = (0, vec![], vec![], vec![]);
@@ -153,7 +154,7 @@ mod tests {
         let refused = |from: &str, to: &str| {
             assert!(LIBRARIES.contains(from), "{from}");
             let changed = wat::parse_str(LIBRARIES.replacen(from, to, 1)).unwrap();
-            format!("{:#}", link(&changed, &["test:missing/files"]).unwrap_err())
+            format!("{:#}", link(&changed, is_missing).unwrap_err())
         };
         assert!(refused("(data (i32.const 8) \"main\")", "(func $f) (start $f)").contains("runs code when it starts"));
         assert!(
@@ -163,9 +164,9 @@ mod tests {
         let twice = "(core instance (instantiate $main)) (core instance $s";
         assert!(refused("(core instance $s", twice).contains("several instances"));
         let module = wat::parse_str("(module)").unwrap();
-        assert!(link(&module, &[]).is_err());
+        assert!(link(&module, is_missing).is_err());
         assert!(
-            format!("{:#}", link(&wat::parse_str("(component)").unwrap(), &[]).unwrap_err())
+            format!("{:#}", link(&wat::parse_str("(component)").unwrap(), is_missing).unwrap_err())
                 .contains("without modules")
         );
     }

@@ -1,9 +1,10 @@
 // For a plugin whose manifest requests no `filesystem` and no `scratch`: there are no files.
 
-import { Denied } from "./errors.js";
+import { Denied } from "../errors.js";
+import { provide } from "../host.js";
 
 const denied = (path) => {
   throw new Denied("filesystem", path);
 };
 
-export const files = { readFile: denied, writeFile: denied, listFiles: denied, removeFile: denied };
+provide({ readFile: denied, writeFile: denied, listFiles: denied, removeFile: denied });

@@ -1,10 +1,11 @@
-// Tools on the agent's side, of the real host. In WebAssembly only.
+// Tools on the agent's side.
 
 import agentTools from "portcullis:plugin/agent-tools@0.1.0";
 
-import { textOf } from "./content.js";
-import * as errors from "./errors.js";
-import { COMMON, errorOf, fromContent, kinds, made, orNothing, orNull } from "./wit-values.js";
+import { textOf } from "../content.js";
+import * as errors from "../errors.js";
+import { provide } from "../host.js";
+import { COMMON, errorOf, fromContent, kinds, made, orNothing, orNull } from "./values.js";
 
 const AGENT = {
   ...COMMON,
@@ -27,11 +28,11 @@ function resultOf({ origin: { tag, val }, structured, edited, content, private: 
   return { content: content.map(fromContent), structured: orNothing(structured), origin, private: isPrivate, edited: orNothing(edited) };
 }
 
-export const agentToolsHost = {
+provide({
   listAgentTools: () => agentTools.listTools().map((tool) => tool.name),
   callAgentTool: (name, args, options) => resultOf(made(() => agentTools.call(name, args, optionsOf(options)), AGENT)),
   callAgentTools: (calls) =>
     agentTools
       .callMany(calls.map(([name, args, options]) => ({ name, arguments: args, options: optionsOf(options) })))
       .map(({ tag, val }) => (tag === "ok" ? resultOf(val) : errorOf(val, AGENT))),
-};
+});

@@ -1,3 +1,5 @@
 // For a plugin whose manifest requests no `env`: there are no variables.
 
-export const variables = { variables: () => [] };
+import { provide } from "../host.js";
+
+provide({ variables: () => [] });

@@ -2,7 +2,8 @@
 
 import preopens from "wasi:filesystem/preopens@0.2.12";
 
-import { Denied, FileError } from "./errors.js";
+import { Denied, FileError } from "../errors.js";
+import { provide } from "../host.js";
 
 // How much is read or written at once.
 const PIECE = 64 << 10;
@@ -82,4 +83,4 @@ const listFiles = (path) =>
 
 const removeFile = (path) => within(path, (folder, rest) => folder.unlinkFileAt(rest));
 
-export const files = { readFile, writeFile, listFiles, removeFile };
+provide({ readFile, writeFile, listFiles, removeFile });

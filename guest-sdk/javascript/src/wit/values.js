@@ -3,7 +3,7 @@
 // WIT names become JavaScript's: a variant is `{ tag, val }`, an enum its case's name, an option the value or null; an error is
 // thrown as the bare value of the WIT's error type, and one of an import is caught as the `payload` of an Error.
 
-import * as errors from "./errors.js";
+import * as errors from "../errors.js";
 
 export const orNull = (value) => value ?? null;
 export const orNothing = (value) => value ?? undefined;

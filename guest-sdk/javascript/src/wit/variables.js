@@ -2,4 +2,6 @@
 
 import environment from "wasi:cli/environment@0.2.12";
 
-export const variables = { variables: () => environment.getEnvironment() };
+import { provide } from "../host.js";
+
+provide({ variables: () => environment.getEnvironment() });

@@ -3,15 +3,16 @@
 import outgoingHandler from "wasi:http/outgoing-handler@0.2.12";
 import types from "wasi:http/types@0.2.12";
 
-import { Denied, HttpError } from "./errors.js";
-import { Response, target } from "./http.js";
-import { decode, encode } from "./utf8.js";
+import { Denied, HttpError } from "../errors.js";
+import { provide } from "../host.js";
+import { Response, target } from "../http-message.js";
+import { decode, encode } from "../utf8.js";
 
 // The most bytes that WASI accepts in one write, and how many are read at once.
 const WRITTEN = 4096;
 const READ = 64 << 10;
 
-export function http(request) {
+function http(request) {
   const outgoing = outgoingOf(request);
   try {
     const body = request.body.length > 0 ? outgoing.body() : undefined;
@@ -37,6 +38,8 @@ export function http(request) {
     throw error?.payload?.tag ? failure(error.payload, target(request)) : error;
   }
 }
+
+provide({ http });
 
 function outgoingOf(request) {
   const [, scheme, rest] = /^([^:]*):\/\/([^#]*)/.exec(request.url) ?? [];
@@ -114,7 +117,7 @@ function read(body, most) {
     }
   } catch (error) {
     if (error.payload?.tag !== "closed") {
-      const code = error.payload && http.httpErrorCode(error.payload.val);
+      const code = error.payload && types.httpErrorCode(error.payload.val);
       throw Object.assign(new Error("the answer broke off"), { payload: code ?? { tag: "HTTP-response-incomplete" } });
     }
   } finally {

@@ -1,10 +1,11 @@
-// Questions to the client, by the real host. In WebAssembly only.
+// Questions to the client.
 
 import client from "portcullis:plugin/client@0.1.0";
 
-import * as errors from "./errors.js";
-import { SampleAnswer, ToolUse } from "./sampling.js";
-import { COMMON, fromContent, kinds, made, orNothing, orNull, toContent } from "./wit-values.js";
+import * as errors from "../errors.js";
+import { provide } from "../host.js";
+import { SampleAnswer, ToolUse } from "../sampling.js";
+import { COMMON, fromContent, kinds, made, orNothing, orNull, toContent } from "./values.js";
 
 const CLIENT = {
   ...COMMON,
@@ -91,7 +92,7 @@ const KINDS = {
   },
 };
 
-export const clientHost = {
+provide({
   ask(key, question) {
     const { alone, put, read } = KINDS[question.type];
     const asked = put(question);
@@ -103,4 +104,4 @@ export const clientHost = {
     return answers.map(({ tag, val }, at) => KINDS[tag].read(val, keyed[at][1]));
   },
   supported: () => ({ ...client.supported() }),
-};
+});
