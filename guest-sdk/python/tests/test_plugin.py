@@ -293,3 +293,27 @@ def test_errors_have_a_text():
     assert [text_of(error) for error in (ValueError("x"), ValueError(), KeyError("x"))] == ["x", "ValueError", "KeyError: 'x'"]
     assert ToolResult.error("a", Text("b")).text == "a\nb"
     assert issubclass(Denied, ToolError)
+
+
+def test_json_is_read_with_space_around_it_and_without() -> None:
+    from portcullis_guest import encoding
+
+    for text in ('{"a": [1]}', ' {"a": [1]}\n', b'{"a": [1]}'):
+        assert encoding.loads(text) == {"a": [1]}
+    for text in ("", "{", '{"a": 1} x', "nought", '{"a": 1'):
+        with pytest.raises(json.JSONDecodeError):
+            encoding.loads(text)
+
+
+def test_a_dataclass_may_refer_to_itself() -> None:
+    from portcullis_guest import encoding
+
+    assert encoding.read(Tree, {"name": "a", "below": [{"name": "b"}]}) == Tree("a", [Tree("b")])
+    with pytest.raises(InvalidArguments, match=r"it\.below\[0\]\.name is 1"):
+        encoding.read(Tree, {"name": "a", "below": [{"name": 1}]})
+
+
+@dataclass
+class Tree:
+    name: str
+    below: list["Tree"] | None = None

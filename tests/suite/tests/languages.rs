@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod packages;
+mod python_image;
 mod templates;
 mod transcript;
 mod tutorials;

@@ -7,9 +7,16 @@ import enum
 import inspect
 import json
 import typing
-from typing import Any, Literal, Union, get_args, get_origin
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias, Union, get_args, get_origin
 
 from .errors import InvalidArguments
+
+# Reads a value of JSON; the text says where it is.
+Reader: TypeAlias = Callable[[Any, str], Any]
+
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+_scan = json.JSONDecoder().scan_once
 
 
 def plain(value: Any) -> Any:
@@ -29,52 +36,97 @@ def plain(value: Any) -> Any:
 
 def dumps(value: Any) -> str:
     """Compact JSON."""
-    return json.dumps(plain(value), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _encode(plain(value))
 
 
 def loads(text: str | bytes) -> Any:
+    # Without the decoder's search for white space around a value, which takes longer than to read a small one.
+    if isinstance(text, str):
+        try:
+            value, end = _scan(text, 0)
+        except (StopIteration, ValueError):
+            end = -1
+        if end == len(text):
+            return value
     return json.loads(text)
 
 
 def read(hint: Any, value: Any, where: str = "it") -> Any:
     """A value of this type from JSON. The host has checked arguments against the schema, so this fails where a type is narrower."""
+    return reader(hint)(value, where)
+
+
+def reader(hint: Any) -> Reader:
+    """What reads a value of this type: of each call it then asks for nothing but the value."""
     from . import schema
 
-    hint = schema.split(hint)[0]
-    inner, may_be_none = schema.optional(hint)
-    if value is None and may_be_none:
-        return None
-    hint = schema.split(inner)[0]
+    inner, may_be_none = schema.optional(schema.split(hint)[0])
+    read = _reader(schema.split(inner)[0])
+    return (lambda value, where: None if value is None else read(value, where)) if may_be_none else read
+
+
+def _reader(hint: Any) -> Reader:
     origin, arguments = get_origin(hint), get_args(hint)
-    if hint in (Any, object, inspect.Parameter.empty):
-        return value
+    if hint in (Any, object, inspect.Parameter.empty) or origin is Union:
+        return lambda value, where: value
     if origin is Literal:
-        return _fit(value in arguments, value, where)
-    if origin is Union:
-        return value
+        return lambda value, where: _fit(value in arguments, value, where)
     if hint is int:
-        # 3.0 is an integer in JSON Schema, and some clients send it for 3.
-        whole = isinstance(value, float) and value.is_integer()
-        return _fit(whole or type(value) is int, int(value) if whole else value, where)
+        return _read_int
     if hint is float:
-        return _fit(type(value) in (int, float), float(value) if type(value) is int else value, where)
+        return lambda value, where: _fit(type(value) in (int, float), float(value) if type(value) is int else value, where)
     if hint in (str, bool):
-        return _fit(type(value) is hint, value, where)
+        return lambda value, where: value if type(value) is hint else _fit(False, value, where)
     kind = origin or hint
     if kind in (list, tuple, set):
-        of = arguments[0] if arguments else Any
-        _fit(isinstance(value, list), value, where)
-        return kind(read(of, one, f"{where}[{at}]") for at, one in enumerate(value))
+        return _read_items(kind, reader(arguments[0] if arguments else Any))
     if kind is dict:
-        of = arguments[1] if arguments else Any
-        _fit(isinstance(value, dict), value, where)
-        return {key: read(of, one, f"{where}.{key}") for key, one in value.items()}
+        return _read_values(reader(arguments[1] if arguments else Any))
     if inspect.isclass(hint) and issubclass(hint, enum.Enum):
-        _fit(value in [one.value for one in hint], value, where)
-        return hint(value)
+        return lambda value, where: hint(_fit(value in [one.value for one in hint], value, where))
     if dataclasses.is_dataclass(hint):
+        return _read_dataclass(hint)
+    return lambda value, where: _cannot(hint, where)
+
+
+def _read_int(value: Any, where: str) -> Any:
+    # 3.0 is an integer in JSON Schema, and some clients send it for 3.
+    whole = isinstance(value, float) and value.is_integer()
+    return _fit(whole or type(value) is int, int(value) if whole else value, where)
+
+
+def _read_items(kind: Any, read: Reader) -> Reader:
+    def items(value: Any, where: str) -> Any:
+        _fit(isinstance(value, list), value, where)
+        return kind(read(one, f"{where}[{at}]") for at, one in enumerate(value))
+
+    return items
+
+
+def _read_values(read: Reader) -> Reader:
+    def values(value: Any, where: str) -> Any:
         _fit(isinstance(value, dict), value, where)
-        return hint(**read_fields(schema.fields(hint), value, where))
+        return {key: read(one, f"{where}.{key}") for key, one in value.items()}
+
+    return values
+
+
+def _read_dataclass(hint: Any) -> Reader:
+    from . import schema
+
+    # Found out when the first one is read: a dataclass may refer to itself.
+    found: list[Any] = []
+
+    def one(value: Any, where: str) -> Any:
+        _fit(isinstance(value, dict), value, where)
+        if not found:
+            found.extend(schema.fields(hint))
+        return hint(**read_fields(found, value, where))
+
+    return one
+
+
+def _cannot(hint: Any, where: str) -> Any:
     raise TypeError(f"{where}: {hint!r} cannot be read from JSON")
 
 
@@ -82,13 +134,15 @@ def read_fields(these: list, given: dict[str, Any], where: str = "") -> dict[str
     """Parameters or fields by name. What was left out and has a default is left out."""
     found: dict[str, Any] = {}
     for field in these:
-        path = f"{where}.{field.name}" if where else f"`{field.name}`"
-        value = given.get(field.name)
-        if value is None and field.has_default:
-            continue
-        if value is None and not field.is_optional and field.name not in given:
-            raise InvalidArguments(f"{path} is missing")
-        found[field.name] = read(field.hint, value, path)
+        name = field.name
+        path = f"{where}.{name}" if where else field.label
+        value = given.get(name)
+        if value is None:
+            if field.has_default:
+                continue
+            if not field.is_optional and name not in given:
+                raise InvalidArguments(f"{path} is missing")
+        found[name] = field.read(value, path)
     return found
 
 

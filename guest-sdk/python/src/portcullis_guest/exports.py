@@ -11,17 +11,20 @@ from typing import Any
 from componentize_py_types import Err
 from wit_world.imports import log
 
-from . import content, host, http, schema
+from . import content, encoding, host, http, schema
 from . import wit_types as wit
 from .agent_tools import Call
 from .completion import Typed
 from .doubt import Doubt, NotDone
 from .errors import InvalidArguments, NotFound, ToolError
-from .plugin import PLUGIN, Context, Prompt, Resource, Tool
+from .plugin import PLUGIN, Context, Prompt, Resource, Tool, result
 from .wit import WitHost
 from .wit_values import ROLES, to_content, to_embedded, to_error
 
 host.use(WitHost())
+
+# For functions that do not ask for it.
+_NO_CONTEXT = Context()
 
 
 def _context(ctx: wit.CallContext) -> Context:
@@ -34,10 +37,14 @@ def _run(function: Callable[..., Any], *arguments: Any, failed: Callable[[Any], 
     except NotFound:
         raise
     except Exception as error:
-        if not isinstance(error, ToolError):
-            # The model gets the text; where it happened is for whoever mends it.
-            log.write(log.Level.DEBUG, "".join(traceback.format_exception(error)))
-        raise Err(failed(to_error(error))) from None
+        raise Err(failed(_error(error))) from None
+
+
+def _error(error: Exception) -> Any:
+    if not isinstance(error, ToolError):
+        # The model gets the text; where it happened is for whoever mends it.
+        log.write(log.Level.DEBUG, "".join(traceback.format_exception(error)))
+    return to_error(error)
 
 
 class Tools:
@@ -45,16 +52,17 @@ class Tools:
         return [_tool(tool) for tool in PLUGIN.tools.values()]
 
     def call_tool(self, ctx: wit.CallContext, name: str, arguments: str) -> wit.ToolResult:
-        def run() -> wit.ToolResult:
-            if name not in PLUGIN.tools:
+        try:
+            tool = PLUGIN.tools.get(name)
+            if tool is None:
                 raise InvalidArguments(f"there is no tool named {name}")
-            return call(PLUGIN.tools[name], ctx, arguments)
-
-        return _run(run)
-
-
-def call(tool: Tool, ctx: wit.CallContext, arguments: str) -> wit.ToolResult:
-    return _result(tool.run(_context(ctx), arguments))
+            value = tool.call(_context(ctx) if tool.wants_context else _NO_CONTEXT, encoding.loads(arguments))
+            if type(value) is str:
+                # Most tools return a text. Each object on the way takes about as long as a small tool computes.
+                return wit.ToolResult([wit.Content(wit.ContentData_Text(value), None)], None, False)
+            return _result(result(value))
+        except Exception as error:
+            raise Err(_error(error)) from None
 
 
 def _result(result: content.ToolResult) -> wit.ToolResult:

@@ -45,8 +45,8 @@ class Offer:
     returns: Any
 
     def call(self, context: Context, arguments: dict[str, Any]) -> Any:
-        first = (context,) if self.wants_context else ()
-        return self.function(*first, **encoding.read_fields(self.parameters, arguments))
+        values = encoding.read_fields(self.parameters, arguments)
+        return self.function(context, **values) if self.wants_context else self.function(**values)
 
     @property
     def completes(self) -> dict[str, Complete]:

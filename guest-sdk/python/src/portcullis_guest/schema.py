@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from . import docs
-from .encoding import plain
+from .encoding import plain, reader
 
 
 @dataclass(frozen=True)
@@ -114,13 +114,12 @@ class Field:
     default: Any = inspect.Parameter.empty
     description: str | None = None
 
-    @property
-    def has_default(self) -> bool:
-        return self.default is not inspect.Parameter.empty
-
-    @property
-    def is_optional(self) -> bool:
-        return optional(split(self.hint)[0])[1]
+    def __post_init__(self) -> None:
+        # Found out once: each call asks for them.
+        self.has_default = self.default is not inspect.Parameter.empty
+        self.is_optional = optional(split(self.hint)[0])[1]
+        self.label = f"`{self.name}`"
+        self.read = reader(self.hint)
 
 
 def fields(kind: Any) -> list[Field]:

@@ -67,7 +67,7 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
 
 /// Loads everything before the component is made: afterwards there are no files to load.
 fn entry(project: &Project, exports: &[String]) -> String {
-    let mut text = format!("import {}\n", project.main);
+    let mut text = String::from("import portcullis_image\nportcullis_image.begin()\n");
     for export in exports {
         let class = export[..1].to_uppercase() + &export[1..];
         text += &format!("from portcullis_guest.exports import {class}\n");
@@ -79,7 +79,7 @@ fn entry(project: &Project, exports: &[String]) -> String {
     if project.wants_http {
         text += "import portcullis_guest.wit_http\n";
     }
-    text + &format!("from portcullis_guest import image\nimage.prepare({:?})\n", project.main)
+    text + &format!("import {main}\nportcullis_image.prepare({main:?})\n", main = project.main)
 }
 
 fn copy_modules(from: &Path, to: &Path) -> std::io::Result<()> {

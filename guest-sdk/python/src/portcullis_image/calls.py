@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from .. import wit_types as wit
-from ..exports import Tools
-from ..plugin import PLUGIN, Tool, offer
+from portcullis_guest import wit_types as wit
+from portcullis_guest.exports import Tools
+from portcullis_guest.plugin import PLUGIN, Tool, offer
 
 # Python specialises bytecode within so many runs of it, and writes into a class at so many of its first instances.
 _CALLS = 40

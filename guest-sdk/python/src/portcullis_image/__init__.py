@@ -9,11 +9,17 @@ import os
 import sys
 from collections.abc import Iterator
 
-from . import calls, code, holes, immortal
+from . import code, holes, immortal, libraries, randomness  # noqa: F401
 
 # What the generators below hold stays where it is: freed, it would leave holes.
 _kept: list[Iterator[None]] = []
 _main = ""
+
+
+def begin() -> None:
+    """Called before the SDK is loaded: what it allocates then lies together, too."""
+    randomness.delay()
+    _use_up_holes()
 
 
 def prepare(main: str) -> None:
@@ -36,6 +42,8 @@ class _Environment(os._Environ):
 
 
 def _arrange() -> Iterator[None]:
+    from . import calls
+
     calls.make()
     # New code counts from the beginning: what has run afterwards is what calls run.
     code.move("")

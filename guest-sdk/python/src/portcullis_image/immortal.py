@@ -30,7 +30,8 @@ def note() -> None:
     global _objects, _note
     exports = [one for one in gc.get_objects() if type(one).__module__ == "portcullis_guest.exports"]
     _objects = tuple(_reachable([*sys.modules.values(), *exports]))
-    _note = bytes(reversed(_SIGN)) + struct.pack("<II", id(_objects) + tuple.__basicsize__, len(_objects))
+    # Put together at once: what is found first must not be a copy that is free again.
+    _note = struct.pack("<16BII", *reversed(_SIGN), id(_objects) + tuple.__basicsize__, len(_objects))
 
 
 def _reachable(found: list[object]) -> list[object]:
