@@ -6,7 +6,7 @@ import { Typed } from "./completion.js";
 import { NOT_DONE } from "./doubt.js";
 import { Response } from "./http-message.js";
 import { complete, findResource, PLUGIN, result } from "./plugin.js";
-import { Promise } from "./promise.js";
+import { drain, Promise } from "./promise.js";
 import { decode, encode } from "./utf8.js";
 import { toContent, toEmbedded, toError } from "./wit/values.js";
 
@@ -45,11 +45,14 @@ const missing = (what, name) => ({ tag: "invalid-arguments", val: `there is no $
 
 const toResult = ({ content, structured, isError }) => ({ content: content.map(toContent), structured: orNull(structured), isError });
 
-// Most tools return a text. Each object on the way takes the engine about as long as a small tool computes.
-const toAnswer = (value) =>
-  typeof value === "string"
-    ? { content: [{ data: { tag: "text", val: value }, annotations: null }], structured: null, isError: false }
-    : toResult(result(value));
+function toAnswer(returned) {
+  if (typeof returned === "string") {
+    // Most tools return a text. Each object on the way takes the engine about as long as a small tool computes.
+    drain();
+    return { content: [{ data: { tag: "text", val: returned }, annotations: null }], structured: null, isError: false };
+  }
+  return toResult(result(Promise.settled(returned)));
+}
 
 export const tools = {
   listTools: () =>
@@ -75,7 +78,7 @@ export const tools = {
       throw missing("tool", name);
     }
     try {
-      return toAnswer(Promise.settled(tool.answer(contextOf(ctx), args)));
+      return toAnswer(tool.answer(contextOf(ctx), args));
     } catch (error) {
       throw thrown(error);
     }

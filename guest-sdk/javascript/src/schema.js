@@ -77,7 +77,10 @@ class Numeric extends Type {
   }
 }
 
-const checked = (fits) => (value, where) => (fits(value) ? value : misfit(where, value));
+const string = (value, where) => (typeof value === "string" ? value : misfit(where, value));
+const integer = (value, where) => (Number.isInteger(value) ? value : misfit(where, value));
+const number = (value, where) => (typeof value === "number" ? value : misfit(where, value));
+const boolean = (value, where) => (typeof value === "boolean" ? value : misfit(where, value));
 
 const schemaOf = (type, output) => (output ? outputOf(type) : inputOf(type));
 
@@ -130,13 +133,15 @@ const isObject = (value) => typeof value === "object" && value !== null && !Arra
 const described = (description) => (description === undefined ? {} : { description });
 
 export const t = {
-  string: (description) => new Sized({ type: "string", ...described(description) }, checked((value) => typeof value === "string")),
-  integer: (description) => new Numeric({ type: "integer", ...described(description) }, checked(Number.isInteger)),
-  number: (description) => new Numeric({ type: "number", ...described(description) }, checked((value) => typeof value === "number")),
-  boolean: (description) => new Type({ type: "boolean", ...described(description) }, checked((value) => typeof value === "boolean")),
+  string: (description) => new Sized({ type: "string", ...described(description) }, string),
+  integer: (description) => new Numeric({ type: "integer", ...described(description) }, integer),
+  number: (description) => new Numeric({ type: "number", ...described(description) }, number),
+  boolean: (description) => new Type({ type: "boolean", ...described(description) }, boolean),
   /** One of these words. */
   enum: (words, description) =>
-    new Type({ type: "string", enum: words, ...described(description) }, checked((value) => words.includes(value))),
+    new Type({ type: "string", enum: words, ...described(description) }, (value, where) =>
+      words.includes(value) ? value : misfit(where, value),
+    ),
   array: (items, description) =>
     new Sized(
       { type: "array", ...described(description) },
