@@ -10,9 +10,7 @@ use anyhow::{Context, Result, ensure};
 use nix::unistd::User;
 use tempfile::TempDir;
 use tokio::process::Command;
-use tokio::time::timeout;
 
-use crate::client::Template;
 use crate::contender::Contender;
 use crate::plugins::{self, Set};
 use crate::server::{Server, Transport};
@@ -109,11 +107,8 @@ impl Lab {
     pub(crate) async fn compile(&self, contender: Contender, set: Set) -> Result<()> {
         const AT_MOST: Duration = Duration::from_secs(1_200);
         eprintln!("compiling {set:?} for {contender}, unless that was done");
-        let mut server = self.start(contender, set, Transport::Stdio).await?;
-        let mut client = server.connect().await?;
-        let answer = timeout(AT_MOST, client.ask(&Template::list_tools())).await;
-        answer.context("the plugins are not compiled in time")?.map_err(|error| server.explain(&error))?;
-        drop(client);
+        let server = self.start(contender, set, Transport::Stdio).await?;
+        server.ready(AT_MOST).await?;
         server.stop().await
     }
 

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::process::{Child, ChildStderr, Command};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
 
 use crate::client::{Client, HttpClient, StdioClient};
@@ -53,9 +53,15 @@ pub(crate) struct Server {
     log: Log,
 }
 
+/// What Portcullis says once it has loaded all plugins that it can load.
+const READY: &str = "serve: ready";
+
 /// The end of what a server wrote to stderr.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<VecDeque<String>>>);
+struct Log {
+    end: Arc<Mutex<VecDeque<String>>>,
+    ready: Arc<Notify>,
+}
 
 impl Server {
     /// Starts the process; over HTTP, waits until it listens.
@@ -126,6 +132,12 @@ impl Server {
         self.child.kill().await.context("cannot stop the server")
     }
 
+    /// Waits until Portcullis has loaded its plugins: it answers clients before that.
+    pub(crate) async fn ready(&self, at_most: Duration) -> Result<()> {
+        let ready = timeout(at_most, self.log.ready.notified()).await;
+        ready.map_err(|_| self.explain(&anyhow::anyhow!("the plugins are not loaded in time")))
+    }
+
     /// Adds the end of the server's log to an error.
     pub(crate) fn explain(&self, error: &anyhow::Error) -> anyhow::Error {
         anyhow::anyhow!("{error:#}{}", self.log.quote())
@@ -144,7 +156,10 @@ impl Log {
                 // The receiver is gone when the start was abandoned.
                 let _ = found.send(address);
             }
-            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if line.contains(READY) {
+                self.ready.notify_one();
+            }
+            let mut kept = self.end.lock().unwrap_or_else(PoisonError::into_inner);
             kept.push_back(line);
             if kept.len() > QUOTED_LINES {
                 kept.pop_front();
@@ -153,7 +168,7 @@ impl Log {
     }
 
     fn quote(&self) -> String {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.end.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.is_empty() {
             return String::new();
         }
