@@ -4,7 +4,6 @@ use std::fs::{self, Permissions};
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use nix::unistd::User;
@@ -105,10 +104,9 @@ impl Lab {
 
     /// Starts a server once, so that everything it needs has been compiled. Nothing is measured, so this may take long.
     pub(crate) async fn compile(&self, contender: Contender, set: Set) -> Result<()> {
-        const AT_MOST: Duration = Duration::from_secs(1_200);
         eprintln!("compiling {set:?} for {contender}, unless that was done");
         let server = self.start(contender, set, Transport::Stdio).await?;
-        server.ready(AT_MOST).await?;
+        server.ready().await?;
         server.stop().await
     }
 

@@ -53,6 +53,8 @@ pub(crate) struct Server {
     log: Log,
 }
 
+/// Enough to compile 1,000 plugins.
+const LOADED_WITHIN: Duration = Duration::from_secs(1_200);
 /// What Portcullis says once it has loaded all plugins that it can load.
 const READY: &str = "serve: ready";
 
@@ -133,8 +135,8 @@ impl Server {
     }
 
     /// Waits until Portcullis has loaded its plugins: it answers clients before that.
-    pub(crate) async fn ready(&self, at_most: Duration) -> Result<()> {
-        let ready = timeout(at_most, self.log.ready.notified()).await;
+    pub(crate) async fn ready(&self) -> Result<()> {
+        let ready = timeout(LOADED_WITHIN, self.log.ready.notified()).await;
         ready.map_err(|_| self.explain(&anyhow::anyhow!("the plugins are not loaded in time")))
     }
 

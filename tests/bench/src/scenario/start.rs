@@ -63,7 +63,7 @@ async fn race(lab: &Lab, report: &mut Report, plugins: usize, cold: bool, rounds
     race.run(report, warm_up, rounds, async |contender, ()| start(lab, contender, plugins, cold).await).await
 }
 
-/// Milliseconds from before the process is spawned to the answer, and then of the first call of the last plugin.
+/// Milliseconds from before the process is spawned to a list of all tools, and then of the first call of the last plugin.
 async fn start(lab: &Lab, contender: Contender, plugins: usize, cold: bool) -> Result<[f64; 2]> {
     let set = Set::Copies(plugins);
     let transport = Transport::Stdio;
@@ -72,7 +72,12 @@ async fn start(lab: &Lab, contender: Contender, plugins: usize, cold: bool) -> R
     let begin = Instant::now();
     let mut server = Server::start(command, transport).await?;
     let mut client = server.connect().await?;
-    let answer = client.ask(&Template::list_tools()).await.map_err(|error| server.explain(&error))?;
+    let mut answer = client.ask(&Template::list_tools()).await.map_err(|error| server.explain(&error))?;
+    if cold && contender.is_ours() {
+        // A list that takes long comes before it is complete.
+        server.ready().await?;
+        answer = client.ask(&Template::list_tools()).await.map_err(|error| server.explain(&error))?;
+    }
     let elapsed = begin.elapsed().as_secs_f64() * 1e3;
     let last = copy_name(plugins - 1);
     let tool = if contender.is_ours() { format!("{last}__echo") } else { "echo".into() };
