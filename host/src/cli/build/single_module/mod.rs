@@ -49,10 +49,11 @@ fn exported(resolve: &Resolve, world: WorldId) -> HashSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wasmparser::{Parser, Payload, TypeRef};
+    use wasmparser::{Operator, Parser, Payload, TypeRef};
 
     /// What linkers of dynamic libraries make, in small: `$main` has memory and table, `$low` and `$high` are libraries, of which the
-    /// second calls the first directly and through the table, and the filler enters a function after both are there.
+    /// second calls the first directly and through the table, and the filler enters a function after both are there. The adapter is
+    /// only told to forget its state.
     const LIBRARIES: &str = r#"(component
         (import "test:missing/files" (instance $files (export "load" (func (result u32)))))
         (core module $main
@@ -70,8 +71,12 @@ mod tests {
         (core module $high
             (import "env" "top" (global $top (mut i32))) (import "env" "through" (func $through (result i32)))
             (import "test:missing/files" "load" (func $load (result i32)))
+            (import "wasi_snapshot_preview1" "reset_adapter_state" (func $reset))
             (func $last (export "last") (result i32) (call $load))
-            (func (export "run") (result i32) (i32.add (global.get $top) (call $through))))
+            (func (export "run") (result i32) (call $reset) (i32.add (global.get $top) (call $through))))
+        (core module $adapter
+            (import "__main_module__" "realloc" (func (param i32 i32 i32 i32) (result i32)))
+            (func (export "reset_adapter_state")))
         (core module $filler
             (import "x" "table" (table 3 funcref)) (import "x" "$imports" (table 1 funcref)) (import "x" "last" (func $last (result i32)))
             (elem (table 0) (i32.const 2) func $last) (elem (table 1) (i32.const 0) func $last))
@@ -84,7 +89,9 @@ mod tests {
         (alias core export $m "top" (core global $top))
         (alias core export $l "through" (core func $through))
         (core instance $env (export "top" (global $top)) (export "through" (func $through)))
-        (core instance $h (instantiate $high (with "env" (instance $env)) (with "test:missing/files" (instance $files))))
+        (core instance $a (instantiate $adapter (with "__main_module__" (instance $l))))
+        (core instance $h (instantiate $high (with "env" (instance $env)) (with "test:missing/files" (instance $files))
+            (with "wasi_snapshot_preview1" (instance $a))))
         (alias core export $m "table" (core table $table))
         (alias core export $s "$imports" (core table $indirect))
         (alias core export $h "last" (core func $last))
@@ -111,13 +118,17 @@ mod tests {
         let linked = link(&wat::parse_str(LIBRARIES).unwrap(), is_missing).unwrap();
         let modules = modules(&linked);
         assert_eq!(modules.len(), 1, "what fills tables, and what it fills, is not needed");
-        let (mut functions, mut elements, mut data, mut imports) = (0, vec![], vec![], vec![]);
+        let (mut functions, mut elements, mut data, mut imports, mut stubs) = (0, vec![], vec![], vec![], vec![]);
         for payload in Parser::new(0).parse_all(&modules[0]) {
             match payload.unwrap() {
                 Payload::ImportSection(section) => {
                     imports.extend(section.into_imports().map(|import| import.unwrap().ty));
                 }
                 Payload::FunctionSection(section) => functions = section.count(),
+                Payload::CodeSectionEntry(body) => {
+                    let mut operators = body.get_operators_reader().unwrap();
+                    stubs.push(matches!(operators.read().unwrap(), Operator::End | Operator::Unreachable));
+                }
                 Payload::ElementSection(section) => {
                     elements.extend(section.into_iter().map(|element| match element.unwrap().kind {
                         wasmparser::ElementKind::Active { offset_expr, .. } => constant(&offset_expr),
@@ -133,8 +144,9 @@ mod tests {
                 _ => {}
             }
         }
-        assert_eq!(imports, [] as [TypeRef; 0], "the missing function is one that traps");
-        assert_eq!(functions, 6, "those of both libraries, and the trap");
+        assert_eq!(imports, [] as [TypeRef; 0], "the missing function is one that traps, and no adapter is needed");
+        assert_eq!(functions, 7, "those of both libraries, the trap, and one that does nothing");
+        assert_eq!(stubs[5..], [true, true], "both are at the end");
         assert_eq!(
             (elements, data),
             (vec![1, 2], vec![8, 1]),
@@ -144,7 +156,7 @@ mod tests {
 
     fn constant(expression: &wasmparser::ConstExpr<'_>) -> i32 {
         match expression.get_operators_reader().read().unwrap() {
-            wasmparser::Operator::I32Const { value } => value,
+            Operator::I32Const { value } => value,
             other => panic!("{other:?}"),
         }
     }
