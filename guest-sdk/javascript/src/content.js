@@ -1,7 +1,9 @@
 // Pieces of content in results and in chunks: plain objects with a `type`.
 
+const roles = (audience) => (typeof audience === "string" ? [audience] : audience);
+
 const annotated = ({ audience = [], priority, lastModified }) => ({
-  audience: typeof audience === "string" ? [audience] : audience,
+  audience: roles(audience),
   priority,
   lastModified,
 });
@@ -10,7 +12,7 @@ const annotated = ({ audience = [], priority, lastModified }) => ({
 export const text = (words, { audience = [], priority, lastModified } = {}) => ({
   type: "text",
   text: words,
-  audience: typeof audience === "string" ? [audience] : audience,
+  audience: roles(audience),
   priority,
   lastModified,
 });

@@ -33,6 +33,7 @@ function run(work, failed = (error) => error) {
   }
 }
 
+/** An error of a tool as the WIT has it. One that the tool did not mean is logged with its place. */
 function thrown(error) {
   if (!(error instanceof ToolError)) {
     // The model gets the message; where it happened is for whoever mends it.

@@ -51,7 +51,10 @@ fn http_grants_apply_to_guests_in_every_language() {
     let file = home.write("ca.pem", ca.pem());
     let tls = ca.server(&Manner::GOOD);
     let at = SocketAddr::from((Ipv4Addr::LOCALHOST, 8443));
-    let web = Web::serve_tls_at(at, tls, |seen| Reply::new(200, format!("page {}", seen.target)));
+    let web = Web::serve_tls_at(at, tls, |seen| {
+        let page = Reply::new(200, format!("page {}", seen.target));
+        if seen.target == "/open/cut" { page.cut() } else { page }
+    });
     // The servers run one after the other, so that the second one uses the compiled code of the first.
     for (grants, granted) in [(GRANT, true), ("", false)] {
         let config: String = LANGUAGES[1..]
@@ -72,10 +75,18 @@ fn http_grants_apply_to_guests_in_every_language() {
             };
             if granted {
                 assert_eq!(fetch("/open/a?b").good(), "200 page /open/a?b", "{name}");
+                let broken = fetch("/open/cut");
+                let said = broken.result();
+                assert_eq!(said["isError"], true, "{name}: {said}");
+                assert!(said.to_string().contains("the other server failed: "), "{name}: {said}");
             }
             let refused = fetch(if granted { "/closed" } else { "/open/a" });
             assert_eq!(refused.code(), "denied", "{name}: {}", refused.result());
-            assert_eq!(web.seen().len() - before, usize::from(granted), "{name}: a request was sent without a grant");
+            assert_eq!(
+                web.seen().len() - before,
+                2 * usize::from(granted),
+                "{name}: a request was sent without a grant"
+            );
             let said = client.server.wait_for_log(&format!("is not granted. To allow it: portcullis grant {name} "));
             assert!(said.contains("denied: http `GET https://localhost:8443/"), "{said}");
         }

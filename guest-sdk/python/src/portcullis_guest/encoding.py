@@ -57,7 +57,7 @@ def read(hint: Any, value: Any, where: str = "it") -> Any:
 
 
 def reader(hint: Any) -> Reader:
-    """What reads a value of this type: of each call it then asks for nothing but the value."""
+    """A function that reads values of this type. The type is looked at once, here, and not for each value."""
     from . import schema
 
     inner, may_be_none = schema.optional(schema.split(hint)[0])

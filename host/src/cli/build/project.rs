@@ -186,7 +186,8 @@ impl Project {
         })
     }
 
-    /// Whether nothing that an interpreter gets can be passed to a function of WASI: it has no sockets, and no files if it requests none.
+    /// Whether a function of WASI can never be called, because it needs a handle that nobody has: of a socket, which the host never makes,
+    /// or of a file or folder, which it opens only for plugins that request them.
     pub(super) fn is_out_of_reach(&self, interface: &str, function: &str) -> bool {
         let is_of_files = || function.contains("descriptor") || function.contains("directory-entry-stream");
         match interface.split('@').next() {
