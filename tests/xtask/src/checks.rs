@@ -9,10 +9,14 @@ use crate::command::{cargo, check};
 use crate::repo::Repo;
 use crate::{adapters, code, conformance, languages, registry, rmcp, sdks, setup};
 
+/// What a run from an empty `target` takes of the disk.
+const NEEDED_GIGABYTES: u64 = 10;
+
 /// Runs format, lints, set-up and all tests.
 pub(crate) fn run(repo: &Repo) -> Result<()> {
     let start = Instant::now();
     let plugins = repo.root.join("plugins/Cargo.toml");
+    warn_of_little_room(repo);
 
     heading("format");
     for workspace in [
@@ -84,6 +88,18 @@ pub(crate) fn with_peers<'a>(repo: &Repo, command: &'a mut Command) -> &'a mut C
         .env("PORTCULLIS_LIBRARIES", repo.libraries())
         .env("PORTCULLIS_RMCP_CLIENT", rmcp::program(repo))
         .env("PORTCULLIS_DOCKER_REGISTRY", registry::program(repo))
+}
+
+/// A full disk shows itself after ten minutes only, and then as whatever could not be written.
+fn warn_of_little_room(repo: &Repo) {
+    let Ok(disk) = rustix::fs::statvfs(&repo.root) else { return };
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize) / 1_000_000_000;
+    if free < NEEDED_GIGABYTES && !repo.cargo_target().join("debug").exists() {
+        eprintln!(
+            "warning: the tests need {NEEDED_GIGABYTES} GB of disk, and {} has {free} GB left",
+            repo.root.display()
+        );
+    }
 }
 
 fn heading(what: &str) {
