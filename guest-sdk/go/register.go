@@ -76,6 +76,13 @@ type prompt struct {
 //	enum:"plain,loud"      the words that a text may be
 //	default:"plain"        what a missing argument is: a text as it is, anything else as JSON
 func Tool[A, R any](name, about string, call func(ctx context.Context, arguments A) (R, error), options ...Option) {
+	if abi.Renew != nil {
+		// Calls begin with this memory: what is found out about the types here, they know.
+		var arguments A
+		_ = read([]byte("{}"), reflect.ValueOf(&arguments))
+		var returned *R
+		_, _ = encode(returned)
+	}
 	// Not made at once: a call has no use of it.
 	define := func() abi.Tool {
 		definition := abi.Tool{Name: name, Description: about, InputSchema: schemaOf(reflect.TypeFor[A](), forInput)}

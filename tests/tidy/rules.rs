@@ -174,7 +174,7 @@ pub(crate) const MODULES: &[(&str, &str)] = &[
 /// Dependencies that only these crates may have.
 pub(crate) const ONLY_CRATES: &[(&[&str], &[&str], &str)] = &[
     (
-        &["wasmtime", "wasmtime-wasi", "wasmtime-wasi-http"],
+        &["wasmtime", "wasmtime-wasi", "wasmtime-wasi-http", "wasmtime-wizer"],
         &["runtime"],
         "one crate configures and runs wasmtime, so that an update of it is one change",
     ),
@@ -202,7 +202,7 @@ pub(crate) struct Only {
 
 pub(crate) const ONLY: &[Only] = &[
     Only {
-        words: &["wasmtime", "wasmtime_wasi", "wasmtime_wasi_http"],
+        words: &["wasmtime", "wasmtime_wasi", "wasmtime_wasi_http", "wasmtime_wizer"],
         places: &[
             "runtime/engine/",
             "runtime/abi/",

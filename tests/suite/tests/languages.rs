@@ -1,6 +1,7 @@
 //! `hello` behaves the same in three languages, and the same grants apply to HTTP requests from each language.
 
 mod behaviour;
+mod go_image;
 mod packages;
 mod python_image;
 mod templates;

@@ -120,6 +120,18 @@ type Guest interface {
 // TheGuest is the plugin of this component.
 var TheGuest Guest
 
+// Renew is there in a component that begins with the memory of its build: it renews what must differ between instances.
+var Renew func()
+
+// Entered is the plugin, for an export that is called.
+func Entered() Guest {
+	if Renew != nil {
+		Renew()
+		Renew = nil
+	}
+	return TheGuest
+}
+
 // CallOptions are options of a call of an agent's tool.
 type CallOptions struct {
 	// TimeoutMS of 0 is as long as the call may take.

@@ -1,11 +1,14 @@
 //! Go: the Go of the machine makes one module of the SDK, the bindings and the author's package.
 
 use super::command::{quiet, step};
-use super::go_runtime;
+use super::go_runtime::{self, Overlay};
 use super::module::{self, World};
+use super::passive_segments;
 use super::project::Project;
 use anyhow::{Context, bail, ensure};
+use runtime::engine::{Preinitialized, preinitialize};
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -17,6 +20,10 @@ const RUNTIME: [&str; 2] = ["go.bytecodealliance.org/pkg/wit/", "portcullis/inte
 
 const GO: &str = "Go 1.25 or newer builds plugins in Go: https://go.dev. On Debian: `apt-get install golang-go`";
 const OLDEST: u32 = 25;
+/// The second numbers of versions whose runtime is known.
+const KNOWN: RangeInclusive<u32> = 25..=26;
+/// In the bindings, it has the SDK renew what must differ between the instances of a component that begins with the memory of its build.
+const IMAGE: (&str, &str) = ("wit_exports/image.go", "package wit_exports\n\nimport _ \"portcullis/internal/image\"\n");
 
 /// Says natively what was registered. It is compiled into the author's package for that, and is the last of its files.
 const DESCRIBE: &str = "package main
@@ -35,6 +42,8 @@ func init() {
 
 pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     let version = check_version()?;
+    let is_known = minor(&version).is_some_and(|minor| KNOWN.contains(&minor));
+    let version = of_modules(&version);
     let (work, bindings) = (project.work(), project.work().join("bindings"));
     fs::create_dir_all(&bindings)?;
     let workspace = work.join("go.work");
@@ -59,25 +68,46 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     };
     world.bind(options.build(), &bindings, |text| text.replace(RUNTIME[0], RUNTIME[1]))?;
     module_file(&bindings)?;
-    let module = work.join("module.wasm");
-    let mut go = go(project, &workspace);
-    go.args(["build", "-buildmode=c-shared", "-trimpath"]).env("GOOS", "wasip1").env("GOARCH", "wasm");
-    // The bindings use a function of Go's runtime that is not public; what only a debugger reads is left out.
-    go.args(["-ldflags=-checklinkname=0 -s -w", "-o"]).arg(&module);
-    if let Some(overlay) = go_runtime::overlay(&goroot(project, &workspace)?, &work)? {
-        go.arg("-overlay").arg(overlay);
-    }
-    go.arg(".");
+    let overlay = go_runtime::overlay(goroot(project, &workspace)?.filter(|_| is_known).as_deref(), project)?;
     step("building the component", || {
-        // What the compiler says is for the author to see.
-        let status = go.stderr(Stdio::inherit()).status().with_context(|| GO.to_owned())?;
-        if !status.success() {
-            bail!("Go could not build {}", project.folder.display());
-        }
-        let mut module = fs::read(&module).context("Go wrote no module")?;
+        let mut module = started(project, &workspace, &overlay)?;
         world.mark(&mut module)?;
         module::component(&module)
     })
+}
+
+/// The module with the memory that Go's runtime and the author's packages have after their start; or a module that starts in each
+/// call, if the start depends on what differs between calls.
+fn started(project: &Project, workspace: &Path, overlay: &Overlay) -> anyhow::Result<Vec<u8>> {
+    let why = if overlay.renews {
+        let image = project.work().join("bindings").join(IMAGE.0);
+        fs::write(&image, IMAGE.1).with_context(|| format!("cannot write {}", image.display()))?;
+        let started = preinitialize(&compile(project, workspace, overlay)?);
+        fs::remove_file(image)?;
+        match started {
+            Ok(Preinitialized::Module(module)) => return passive_segments::remove(&module),
+            Ok(Preinitialized::Depends(on)) => format!("an init function or a package's variable asks for {on}"),
+            Err(error) => error.to_string(),
+        }
+    } else {
+        format!("this is not a Go 1.{} to 1.{} as it is distributed", KNOWN.start(), KNOWN.end())
+    };
+    eprintln!("\n  note: {why}, so Go starts anew in each call");
+    compile(project, workspace, overlay)
+}
+
+fn compile(project: &Project, workspace: &Path, overlay: &Overlay) -> anyhow::Result<Vec<u8>> {
+    let module = project.work().join("module.wasm");
+    let mut go = go(project, workspace);
+    go.args(["build", "-buildmode=c-shared", "-trimpath"]).env("GOOS", "wasip1").env("GOARCH", "wasm");
+    // The bindings use functions of Go's runtime that are not public; what only a debugger reads is left out.
+    go.args(["-ldflags=-checklinkname=0 -s -w", "-overlay"]).arg(&overlay.file).arg("-o").arg(&module);
+    // What the compiler says is for the author to see.
+    let status = go.arg(".").stderr(Stdio::inherit()).status().with_context(|| GO.to_owned())?;
+    if !status.success() {
+        bail!("Go could not build {}", project.folder.display());
+    }
+    fs::read(&module).context("Go wrote no module")
 }
 
 /// Asks the plugin, natively, what it offers. What it says of a wrong tag or type comes out here, too.
@@ -93,9 +123,11 @@ fn offers(project: &Project, workspace: &Path) -> anyhow::Result<Vec<String>> {
     Ok(said.lines().last().unwrap_or_default().split_whitespace().map(ToOwned::to_owned).collect())
 }
 
-/// Where Go itself is.
-fn goroot(project: &Project, workspace: &Path) -> anyhow::Result<PathBuf> {
-    Ok(quiet(go(project, workspace).args(["env", "GOROOT"]), GO)?.trim().into())
+/// Where Go's own packages are, if Go allows to replace them: a Go that was downloaded like a module is read-only.
+fn goroot(project: &Project, workspace: &Path) -> anyhow::Result<Option<PathBuf>> {
+    let said = quiet(go(project, workspace).args(["env", "GOROOT", "GOMODCACHE"]), GO)?;
+    let (root, modules) = said.trim().split_once('\n').context("go env has not answered")?;
+    Ok((modules.is_empty() || !Path::new(root).starts_with(modules)).then(|| root.into()))
 }
 
 /// Go as it is installed. Modules that the plugin requires come from the author's own settings.
@@ -110,15 +142,15 @@ fn module_file(bindings: &Path) -> anyhow::Result<()> {
     fs::write(bindings.join("go.mod"), text).with_context(|| format!("cannot write into {}", bindings.display()))
 }
 
-/// The version of the installed Go, as module files name it: `1.26.8`.
+/// The version of the installed Go: `go1.26.8`.
 fn check_version() -> anyhow::Result<String> {
     let mut ask = Command::new("go");
     let version = quiet(ask.args(["env", "GOVERSION"]).env("GOTOOLCHAIN", "local"), GO)?;
     ensure!(minor(&version).is_some_and(|minor| minor >= OLDEST), "{GO}; this is {}", version.trim());
-    Ok(of_modules(&version))
+    Ok(version)
 }
 
-/// Without what a build of Go adds to it: `go1.26.8-custom X:experiment`.
+/// As module files name it, without what a build of Go adds to it: `go1.26.8-custom X:experiment`.
 fn of_modules(version: &str) -> String {
     let version = version.trim().trim_start_matches("go");
     version.split(|c: char| c == '-' || c.is_whitespace()).next().unwrap_or_default().to_owned()

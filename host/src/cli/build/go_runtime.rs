@@ -1,49 +1,255 @@
-//! Go's runtime as plugins start it. To align its heap it leaves out up to half a MiB, and clears that for later use, though nobody
-//! has written into it. In a plugin, whose runtime starts in each call, that was half of the pages that a call wrote into.
+//! Go's runtime as plugins start it: once, when they are built. `go build` takes changed files of Go's own packages for that.
 
+use super::project::Project;
 use anyhow::Context;
+use serde_json::{Map, Value};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The file below `GOROOT/src`, and the call in it that clears.
-const FILE: &str = "runtime/mem_sbrk.go";
-const CLEARS: &str = "memFree(r, l)";
+/// To align its heap, the runtime leaves out up to half a MiB, and clears that for later use, though nobody has written into it.
+const CLEARS: Change = Change { file: "runtime/mem_sbrk.go", from: "memFree(r, l)", to: "" };
 
-/// The overlay for `go build`, in `work`; `None` if the installed Go does this in another way, which costs time only.
-pub(super) fn overlay(goroot: &Path, work: &Path) -> anyhow::Result<Option<PathBuf>> {
-    let there = goroot.join("src").join(FILE);
-    let Some(changed) = fs::read_to_string(&there).ok().and_then(|text| without_clearing(&text)) else {
-        return Ok(None);
-    };
-    let (source, overlay) = (work.join("mem_sbrk.go"), work.join("runtime.json"));
-    let replaced = serde_json::json!({ "Replace": { there.display().to_string(): source } }).to_string();
-    let written = fs::write(&source, changed).and_then(|()| fs::write(&overlay, replaced));
-    written.with_context(|| format!("cannot write into {}", work.display()))?;
-    Ok(Some(overlay))
+/// The folders that a program may open, which it looks for when it starts. They are looked for again in each call, if it can have any.
+const FOLDERS: Change = Change {
+    file: "syscall/fs_wasip1.go",
+    from: "func init() {\n\tdirNameBuf := make([]byte, 256)\n",
+    to: "func init() { portcullisRenew() }\n\nfunc portcullisFolders() {\n\tdirNameBuf := make([]byte, 256)\n",
+};
+const NEW_FOLDERS: &str = "\tportcullisFolders()\n";
+
+/// A new file beside it. `{}` is what the plugin's requests make necessary.
+const RENEW_SYSCALL: (&str, &str) = (
+    "syscall/portcullis.go",
+    "package syscall
+
+func portcullisRenew() {
+{}}
+",
+);
+const NEW_VARIABLES: &str = "	for _, variable := range runtime_envs() {
+		for at := range variable {
+			if variable[at] == '=' {
+				Setenv(variable[:at], variable[at+1:])
+				break
+			}
+		}
+	}
+";
+
+/// Files that measure what the garbage collector and the scheduler do. When they read the clock depends on what is in the heap; but a
+/// call that goes on from a checkpoint has another heap, and must ask the host the same as before. So they count instead.
+const MEASURE: [&str; 8] = [
+    "runtime/mgc.go",
+    "runtime/mgcmark.go",
+    "runtime/mgcpacer.go",
+    "runtime/mgcscavenge.go",
+    "runtime/mheap.go",
+    "runtime/mprof.go",
+    "runtime/preempt.go",
+    "runtime/proc.go",
+];
+const CLOCK: &str = "nanotime()";
+const COUNT: &str = "portcullisCount()";
+/// What of these files waits for timers needs the clock.
+const WAITS: [&str; 2] = ["now = nanotime()\n\t\t\t}\n\t\t\tdelay = ", "now = nanotime()\n\t\tsched.pollUntil"];
+
+/// Reads the variables that the host gives.
+const READ_VARIABLES: &str = "\tgoenvs()\n";
+
+/// A new file of the runtime. The first call runs on a goroutine that has its stack already. What this names is private, and the same in
+/// Go 1.25 and 1.26.
+const RENEW: (&str, &str) = (
+    "runtime/portcullis.go",
+    "package runtime
+
+func portcullisPrepare() {
+	startingStackSize = 64 << 10
+	go func() { return }()
 }
 
-fn without_clearing(text: &str) -> Option<String> {
-    (text.matches(CLEARS).count() == 1).then(|| text.replace(CLEARS, ""))
+func portcullisRenew() {
+	startingStackSize = fixedStack
+	var seed [32]byte
+	if readRandom(seed[:]) != len(seed) {
+		throw(\"no random numbers\")
+	}
+	m := getg().m
+	m.chacha8.Init(seed)
+	m.cheaprand = rand()
+{}}
+
+var portcullisCounted int64
+
+func portcullisCount() int64 {
+	portcullisCounted++
+	return portcullisCounted
+}
+",
+);
+const NAMED: [(&str, &str); 6] = [
+    ("runtime/stack.go", "\nvar startingStackSize uint32 = fixedStack\n"),
+    ("runtime/os_wasip1.go", "\nfunc readRandom(r []byte) int {"),
+    ("runtime/os_wasip1.go", "\nfunc goenvs() {"),
+    ("runtime/rand.go", "globalRand.state.Init(*seed)\n"),
+    ("runtime/rand.go", "mp.chacha8.Init64(seed)\n"),
+    ("runtime/rand.go", "mp.cheaprand = rand()\n"),
+];
+
+/// A text that is in a file once, and what takes its place.
+struct Change {
+    file: &'static str,
+    from: &'static str,
+    to: &'static str,
+}
+
+/// How `go build` is told to change Go.
+pub(super) struct Overlay {
+    pub(super) file: PathBuf,
+    /// Whether the runtime can be renewed after its start. If not, it starts in each call.
+    pub(super) renews: bool,
+}
+
+/// Writes the overlay into the plugin's folder. What the installed Go does in another way stays as it is, which costs time only.
+pub(super) fn overlay(goroot: Option<&Path>, project: &Project) -> anyhow::Result<Overlay> {
+    let work = project.work();
+    let mut replaced = Map::new();
+    let renews = match goroot {
+        Some(root) => {
+            Sources { root: root.join("src"), work: work.join("goroot") }.change_all(project, &mut replaced)?
+        }
+        None => false,
+    };
+    let file = work.join("runtime.json");
+    let text = serde_json::json!({ "Replace": replaced }).to_string();
+    fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
+    Ok(Overlay { file, renews })
+}
+
+/// Go's own packages, and the folder for those that are changed.
+struct Sources {
+    root: PathBuf,
+    work: PathBuf,
+}
+
+impl Sources {
+    /// Returns whether the runtime can be renewed.
+    fn change_all(&self, project: &Project, replaced: &mut Map<String, Value>) -> anyhow::Result<bool> {
+        self.change(&CLEARS, replaced)?;
+        let is_known = |(file, text): &(&str, &str)| self.read(file).is_some_and(|source| source.contains(text));
+        if !NAMED.iter().all(is_known) || !self.change(&FOLDERS, replaced)? {
+            return Ok(false);
+        }
+        let variables = if project.wants_variables { [READ_VARIABLES, NEW_VARIABLES] } else { [""; 2] };
+        let folders = if project.wants_files { NEW_FOLDERS } else { "" };
+        self.write(RENEW.0, &RENEW.1.replace("{}", variables[0]), replaced)?;
+        self.write(RENEW_SYSCALL.0, &RENEW_SYSCALL.1.replace("{}", &[variables[1], folders].concat()), replaced)?;
+        for file in MEASURE {
+            let Some(source) = self.read(file) else { continue };
+            let counting = WAITS.iter().fold(source.replace(CLOCK, COUNT), |source, waits| {
+                source.replace(&waits.replace(CLOCK, COUNT), waits)
+            });
+            self.write(file, &counting, replaced)?;
+        }
+        Ok(true)
+    }
+
+    fn read(&self, file: &str) -> Option<String> {
+        fs::read_to_string(self.root.join(file)).ok()
+    }
+
+    /// False if the file is another than expected.
+    fn change(&self, change: &Change, replaced: &mut Map<String, Value>) -> anyhow::Result<bool> {
+        let source = self.read(change.file).filter(|source| source.matches(change.from).count() == 1);
+        let Some(source) = source else { return Ok(false) };
+        self.write(change.file, &source.replace(change.from, change.to), replaced)?;
+        Ok(true)
+    }
+
+    fn write(&self, file: &str, text: &str, replaced: &mut Map<String, Value>) -> anyhow::Result<()> {
+        let to = self.work.join(file);
+        let written = fs::create_dir_all(to.parent().unwrap_or(&to)).and_then(|()| fs::write(&to, text));
+        written.with_context(|| format!("cannot write {}", to.display()))?;
+        replaced.insert(self.root.join(file).display().to_string(), to.display().to_string().into());
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
+
+    /// A Go that has what is looked for, and nothing else.
+    fn known_go(root: &Path) {
+        let mut files: BTreeMap<&str, String> = BTreeMap::new();
+        for (file, text) in NAMED.into_iter().chain([CLEARS, FOLDERS].map(|change| (change.file, change.from))) {
+            *files.entry(file).or_default() += text;
+        }
+        files.insert("runtime/proc.go", format!("start := {CLOCK}\n{}{}", WAITS[0], WAITS[1]));
+        for (file, text) in files {
+            let file = root.join("src").join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+    }
+
+    fn project(folder: &Path, requests: &str) -> Project {
+        let manifest = format!(r#"{{ "name": "plugin", "version": "0.1.0", "requests": {requests} }}"#);
+        fs::write(folder.join("manifest.json"), manifest).unwrap();
+        fs::write(folder.join("go.mod"), "").unwrap();
+        let project = Project::open(folder).unwrap();
+        fs::create_dir_all(project.work()).unwrap();
+        project
+    }
 
     #[test]
-    fn only_the_one_call_is_left_out() {
-        assert_eq!(without_clearing("a {\n\tmemFree(r, l)\n\tmemCheck()\n}").unwrap(), "a {\n\t\n\tmemCheck()\n}");
-        assert_eq!(without_clearing("memFree(r, l); memFree(r, l)"), None);
-        assert_eq!(without_clearing("memFree(base, length)"), None);
+    fn the_runtime_is_changed_where_it_is_as_expected() {
+        let [root, work] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        known_go(root.path());
+        let text = |requests: &str, file: &str| {
+            let overlay = overlay(Some(root.path()), &project(work.path(), requests)).unwrap();
+            assert!(overlay.renews);
+            let replaced: Value = serde_json::from_slice(&fs::read(overlay.file).unwrap()).unwrap();
+            let there = root.path().join("src").join(file);
+            fs::read_to_string(replaced["Replace"][there.to_str().unwrap()].as_str().unwrap()).unwrap()
+        };
+        assert!(!text("{}", "runtime/mem_sbrk.go").contains("memFree"));
+        assert!(text("{}", "syscall/fs_wasip1.go").contains("func portcullisFolders() {"));
+        let counting = format!("start := {COUNT}\n{}{}", WAITS[0], WAITS[1]);
+        assert_eq!(text("{}", "runtime/proc.go"), counting);
+        for (requests, variables, folders) in [
+            ("{}", false, false),
+            (r#"{ "env": ["CITY"] }"#, true, false),
+            (r#"{ "filesystem": "read" }"#, false, true),
+            (r#"{ "scratch": true }"#, false, true),
+        ] {
+            let [runtime, syscall] = [RENEW.0, RENEW_SYSCALL.0].map(|file| text(requests, file));
+            assert_eq!(runtime.contains("goenvs()"), variables, "{requests}");
+            assert_eq!(syscall.contains("Setenv("), variables, "{requests}");
+            assert_eq!(syscall.contains("portcullisFolders()"), folders, "{requests}");
+            assert!(!runtime.contains("{}") && !syscall.contains("{}"));
+        }
     }
 
     #[test]
     fn another_go_is_built_as_it_is() {
-        let folder = tempfile::tempdir().unwrap();
-        assert_eq!(overlay(folder.path(), folder.path()).unwrap(), None);
-        fs::create_dir_all(folder.path().join("src/runtime")).unwrap();
-        fs::write(folder.path().join("src").join(FILE), "memFree(r, l)").unwrap();
-        let overlay = overlay(folder.path(), folder.path()).unwrap().unwrap();
-        assert!(fs::read_to_string(overlay).unwrap().contains("src/runtime/mem_sbrk.go"));
+        let [root, work] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let overlay = |root: Option<&Path>| {
+            let overlay = overlay(root, &project(work.path(), "{}")).unwrap();
+            let replaced: Value = serde_json::from_slice(&fs::read(overlay.file).unwrap()).unwrap();
+            (overlay.renews, replaced["Replace"].as_object().unwrap().len())
+        };
+        assert_eq!(overlay(None), (false, 0));
+        assert_eq!(overlay(Some(root.path())), (false, 0));
+        for (file, text) in NAMED.into_iter().chain([(FOLDERS.file, FOLDERS.from)]) {
+            known_go(root.path());
+            let file = root.path().join("src").join(file);
+            fs::write(&file, fs::read_to_string(&file).unwrap().replace(text, "")).unwrap();
+            assert_eq!(overlay(Some(root.path())), (false, 1), "without {text}");
+        }
+        known_go(root.path());
+        let twice = root.path().join("src").join(FOLDERS.file);
+        fs::write(&twice, FOLDERS.from.repeat(2)).unwrap();
+        assert!(!overlay(Some(root.path())).0);
     }
 }

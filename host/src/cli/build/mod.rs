@@ -10,6 +10,7 @@ mod immortal;
 mod javascript;
 mod module;
 mod packages;
+mod passive_segments;
 mod project;
 mod python;
 mod rust;

@@ -53,7 +53,7 @@ pub(super) struct Project {
     pub(super) wants_http: bool,
     /// Packages of an index, as pyproject.toml names them; empty in other languages, whose tools install what is needed.
     pub(super) dependencies: Vec<String>,
-    /// The same of files and of variables, where the language's own runtime gives no access to them.
+    /// The same of files and of variables, which are there in C and Rust in any case.
     pub(super) wants_files: bool,
     pub(super) wants_variables: bool,
     /// None in Rust, whose SDK stamps it.
@@ -122,7 +122,9 @@ impl Project {
         let manifest = read.with_context(|| format!("{} is not a manifest", path.display()))?;
         let language = if folder.join("go.mod").is_file() { Language::Go } else { Language::C };
         let name = manifest.name.to_string();
-        Ok(Self::plain(folder, language, name, String::new(), Some(manifest)))
+        let said: Value = serde_json::from_slice(&bytes)?;
+        let (wants_files, wants_variables) = (wants_files(&said["requests"]), wants_variables(&said["requests"]));
+        Ok(Self { wants_files, wants_variables, ..Self::plain(folder, language, name, String::new(), Some(manifest)) })
     }
 
     /// What it imports is not chosen.
@@ -168,8 +170,8 @@ impl Project {
             manifest.extend(passed_on.filter_map(|key| Some((key.to_owned(), known.get(key)?.clone()))));
         }
         let requests = manifest.get("requests").unwrap_or(&Value::Null);
-        let (wants_http, wants_variables) = (requests["http"][0].is_string(), requests["env"][0].is_string());
-        let wants_files = requests["filesystem"].is_string() || requests["scratch"] == true;
+        let wants_http = requests["http"][0].is_string();
+        let (wants_files, wants_variables) = (wants_files(requests), wants_variables(requests));
         let read = Manifest::parse(Value::from(manifest).to_string().as_bytes()).map_err(anyhow::Error::msg);
         let manifest = Some(read.with_context(|| format!("{}: what it requests is not valid", path.display()))?);
         let main = main.unwrap_or_else(|| default_main(&name));
@@ -219,4 +221,12 @@ impl Project {
         let Some(manifest) = &self.manifest else { return Ok(component.to_vec()) };
         with_manifest(component, manifest).context("what was built is not a component")
     }
+}
+
+fn wants_files(requests: &Value) -> bool {
+    requests["filesystem"].is_string() || requests["scratch"] == true
+}
+
+fn wants_variables(requests: &Value) -> bool {
+    requests["env"][0].is_string()
 }

@@ -27,7 +27,7 @@ func Complete(call wit.CallContext, reference completions.Reference, argument, v
 	for _, other := range others {
 		filled[other.F0] = other.F1
 	}
-	values, err := abi.TheGuest.Complete(wasm.CallFrom(call), of, argument, value, filled)
+	values, err := abi.Entered().Complete(wasm.CallFrom(call), of, argument, value, filled)
 	if err != nil {
 		return witTypes.Err[completions.Completion](wasm.ToolError(err))
 	}

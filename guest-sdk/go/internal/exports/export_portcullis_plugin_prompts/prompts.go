@@ -15,7 +15,7 @@ import (
 // ListPrompts lists the plugin's prompts.
 func ListPrompts() []prompts.Prompt {
 	var list []prompts.Prompt
-	for _, prompt := range abi.TheGuest.Prompts() {
+	for _, prompt := range abi.Entered().Prompts() {
 		var arguments []prompts.PromptArgument
 		for _, argument := range prompt.Arguments {
 			arguments = append(arguments, prompts.PromptArgument{
@@ -41,7 +41,7 @@ func GetPrompt(call wit.CallContext, name string, arguments []witTypes.Tuple2[st
 	for _, argument := range arguments {
 		given[argument.F0] = argument.F1
 	}
-	said, err := abi.TheGuest.Get(wasm.CallFrom(call), name, given)
+	said, err := abi.Entered().Get(wasm.CallFrom(call), name, given)
 	if err != nil {
 		return witTypes.Err[prompts.PromptResult](wasm.ToolError(err))
 	}

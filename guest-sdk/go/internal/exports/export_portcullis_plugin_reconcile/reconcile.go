@@ -14,7 +14,7 @@ import (
 
 // Reconcile finds out what has become of an effect.
 func Reconcile(call wit.CallContext, name, arguments string, inDoubt reconcile.EffectInDoubt) reconcile.Verdict {
-	verdict := abi.TheGuest.Reconcile(wasm.CallFrom(call), name, arguments, effectFrom(inDoubt))
+	verdict := abi.Entered().Reconcile(wasm.CallFrom(call), name, arguments, effectFrom(inDoubt))
 	switch {
 	case verdict.NotDone:
 		return reconcile.MakeVerdictNotDone()

@@ -17,7 +17,7 @@ import (
 // ListResources lists the plugin's resources.
 func ListResources() []resources.ResourceInfo {
 	var list []resources.ResourceInfo
-	for _, resource := range abi.TheGuest.Resources(false) {
+	for _, resource := range abi.Entered().Resources(false) {
 		list = append(list, resources.ResourceInfo{
 			Uri:         resource.URI,
 			Name:        resource.Name,
@@ -34,7 +34,7 @@ func ListResources() []resources.ResourceInfo {
 // ListTemplates lists the patterns of the plugin's resources.
 func ListTemplates() []resources.ResourceTemplate {
 	var list []resources.ResourceTemplate
-	for _, resource := range abi.TheGuest.Resources(true) {
+	for _, resource := range abi.Entered().Resources(true) {
 		list = append(list, resources.ResourceTemplate{
 			UriTemplate: resource.URI,
 			Name:        resource.Name,
@@ -49,7 +49,7 @@ func ListTemplates() []resources.ResourceTemplate {
 
 // ReadResource reads a resource.
 func ReadResource(call wit.CallContext, uri string) witTypes.Result[[]wit.EmbeddedResource, resources.ReadError] {
-	found, err := abi.TheGuest.Read(wasm.CallFrom(call), uri)
+	found, err := abi.Entered().Read(wasm.CallFrom(call), uri)
 	if errors.Is(err, abi.NotFound) {
 		return witTypes.Err[[]wit.EmbeddedResource](resources.MakeReadErrorNotFound())
 	}

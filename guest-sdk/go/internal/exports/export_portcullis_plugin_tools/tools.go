@@ -14,7 +14,7 @@ import (
 // ListTools lists the plugin's tools.
 func ListTools() []wit.Tool {
 	var tools []wit.Tool
-	for _, tool := range abi.TheGuest.Tools() {
+	for _, tool := range abi.Entered().Tools() {
 		tools = append(tools, wit.Tool{
 			Name:         tool.Name,
 			Title:        wasm.Maybe(tool.Title),
@@ -35,7 +35,7 @@ func ListTools() []wit.Tool {
 
 // CallTool runs a tool.
 func CallTool(call wit.CallContext, name string, arguments string) witTypes.Result[wit.ToolResult, wit.ToolError] {
-	result, err := abi.TheGuest.CallTool(wasm.CallFrom(call), name, arguments)
+	result, err := abi.Entered().CallTool(wasm.CallFrom(call), name, arguments)
 	if err != nil {
 		return witTypes.Err[wit.ToolResult](wasm.ToolError(err))
 	}

@@ -65,10 +65,32 @@ var written runtime.Pinner
 // Unpin lets the garbage collector have what the bindings have read.
 func Unpin() { written.Unpin() }
 
-// Whether the garbage collector works. The adapter of WASI allocates memory before that, while Go's runtime starts.
+// Whether the host's memory is the garbage collector's. The adapter of WASI keeps the memory that it allocates when it is first
+// called, which is while Go's runtime starts, or, where that was done before, when the runtime is renewed.
 var started bool
 
 func init() { started = true }
+
+// SetStarted says whether the adapter of WASI has been called.
+func SetStarted(is bool) { started = is }
+
+// What the host writes before that, for as long as there is room: the adapter's state and stack of 64 KiB each, and the first
+// call's arguments.
+var (
+	early [160 << 10]byte
+	used  uintptr
+)
+
+// keep makes memory that is never freed. Of Go it uses nothing that may have to start.
+func keep(size, align uintptr) unsafe.Pointer {
+	if begin := uintptr(unsafe.Pointer(&early)) + used; begin+size+align <= uintptr(unsafe.Pointer(&early))+unsafe.Sizeof(early) {
+		used += size + align
+		return unsafe.Pointer(begin + -begin&(align-1))
+	}
+	// With room to begin at the next multiple of the alignment.
+	start := sbrk(size + align)
+	return unsafe.Add(start, -uintptr(start)&(align-1))
+}
 
 // sbrk grows the memory, as Go's own allocator does: what it returns belongs to nobody else.
 //
@@ -87,9 +109,7 @@ func reallocate(old unsafe.Pointer, oldSize, align, size uintptr) unsafe.Pointer
 		panic("portcullis: memory of the host never grows")
 	}
 	if !started {
-		// With room to begin at the next multiple of the alignment.
-		start := sbrk(size + align)
-		return unsafe.Add(start, -uintptr(start)&(align-1))
+		return keep(size, align)
 	}
 	pauseClock(true)
 	pointer := Allocate(&written, size, align)

@@ -1,0 +1,1 @@
+// Without an assembly file, Go refuses functions without a body.
