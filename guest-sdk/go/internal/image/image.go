@@ -10,17 +10,17 @@ import (
 	_ "unsafe" // for go:linkname
 )
 
-// Makes a stack for the first call.
+// Gives the first call a stack that need not grow.
 //
 //go:linkname prepareRuntime runtime.portcullisPrepare
 func prepareRuntime()
 
-// Gives the runtime new random numbers, and reads the environment.
+// Gives the runtime new random numbers.
 //
 //go:linkname renewRuntime runtime.portcullisRenew
 func renewRuntime()
 
-// Makes the variables and folders of the environment those of this package.
+// Reads the variables and folders that the plugin requests.
 //
 //go:linkname renewSyscall syscall.portcullisRenew
 func renewSyscall()

@@ -17,6 +17,13 @@ pub(super) fn is_announced() -> bool {
     ANNOUNCED.load(Ordering::Relaxed)
 }
 
+/// Says something that is no error.
+pub(super) fn note(what: &str) {
+    if is_announced() {
+        eprintln!("  note: {what}");
+    }
+}
+
 /// Announces a step that takes a while, and runs it.
 pub(super) fn step<T>(what: &str, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     if !is_announced() {

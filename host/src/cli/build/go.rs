@@ -1,6 +1,6 @@
 //! Go: the Go of the machine makes one module of the SDK, the bindings and the author's package.
 
-use super::command::{quiet, step};
+use super::command::{note, quiet, step};
 use super::go_runtime::{self, Overlay};
 use super::module::{self, World};
 use super::passive_segments;
@@ -69,31 +69,34 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     world.bind(options.build(), &bindings, |text| text.replace(RUNTIME[0], RUNTIME[1]))?;
     module_file(&bindings)?;
     let overlay = go_runtime::overlay(goroot(project, &workspace)?.filter(|_| is_known).as_deref(), project)?;
-    step("building the component", || {
-        let mut module = started(project, &workspace, &overlay)?;
+    let (component, starts_anew) = step("building the component", || {
+        let (mut module, starts_anew) = started(project, &workspace, &overlay)?;
         world.mark(&mut module)?;
-        module::component(&module)
-    })
+        Ok((module::component(&module)?, starts_anew))
+    })?;
+    if let Some(why) = starts_anew {
+        note(&format!("Go starts anew in each call, which takes longer: {why}"));
+    }
+    Ok(component)
 }
 
 /// The module with the memory that Go's runtime and the author's packages have after their start; or a module that starts in each
-/// call, if the start depends on what differs between calls.
-fn started(project: &Project, workspace: &Path, overlay: &Overlay) -> anyhow::Result<Vec<u8>> {
+/// call, and why.
+fn started(project: &Project, workspace: &Path, overlay: &Overlay) -> anyhow::Result<(Vec<u8>, Option<String>)> {
     let why = if overlay.renews {
         let image = project.work().join("bindings").join(IMAGE.0);
         fs::write(&image, IMAGE.1).with_context(|| format!("cannot write {}", image.display()))?;
         let started = preinitialize(&compile(project, workspace, overlay)?);
         fs::remove_file(image)?;
         match started {
-            Ok(Preinitialized::Module(module)) => return passive_segments::remove(&module),
+            Ok(Preinitialized::Module(module)) => return Ok((passive_segments::remove(&module)?, None)),
             Ok(Preinitialized::Depends(on)) => format!("an init function or a package's variable asks for {on}"),
             Err(error) => error.to_string(),
         }
     } else {
         format!("this is not a Go 1.{} to 1.{} as it is distributed", KNOWN.start(), KNOWN.end())
     };
-    eprintln!("\n  note: {why}, so Go starts anew in each call");
-    compile(project, workspace, overlay)
+    Ok((compile(project, workspace, overlay)?, Some(why)))
 }
 
 fn compile(project: &Project, workspace: &Path, overlay: &Overlay) -> anyhow::Result<Vec<u8>> {

@@ -22,11 +22,17 @@ const RENEW_SYSCALL: (&str, &str) = (
     "syscall/portcullis.go",
     "package syscall
 
+import _ \"unsafe\" // for go:linkname
+
+//go:linkname portcullisReadVariables runtime.goenvs
+func portcullisReadVariables()
+
 func portcullisRenew() {
 {}}
 ",
 );
-const NEW_VARIABLES: &str = "	for _, variable := range runtime_envs() {
+const NEW_VARIABLES: &str = "	portcullisReadVariables()
+	for _, variable := range runtime_envs() {
 		for at := range variable {
 			if variable[at] == '=' {
 				Setenv(variable[:at], variable[at+1:])
@@ -53,18 +59,14 @@ const COUNT: &str = "portcullisCount()";
 /// What of these files waits for timers needs the clock.
 const WAITS: [&str; 2] = ["now = nanotime()\n\t\t\t}\n\t\t\tdelay = ", "now = nanotime()\n\t\tsched.pollUntil"];
 
-/// Reads the variables that the host gives.
-const READ_VARIABLES: &str = "\tgoenvs()\n";
-
-/// A new file of the runtime. The first call runs on a goroutine that has its stack already. What this names is private, and the same in
-/// Go 1.25 and 1.26.
+/// A new file of the runtime, and the same for all plugins, since all else of Go is compiled anew for another. The stack of the first call
+/// need not grow. What this names is private, and the same in Go 1.25 and 1.26.
 const RENEW: (&str, &str) = (
     "runtime/portcullis.go",
     "package runtime
 
 func portcullisPrepare() {
 	startingStackSize = 64 << 10
-	go func() { return }()
 }
 
 func portcullisRenew() {
@@ -76,7 +78,7 @@ func portcullisRenew() {
 	m := getg().m
 	m.chacha8.Init(seed)
 	m.cheaprand = rand()
-{}}
+}
 
 var portcullisCounted int64
 
@@ -139,10 +141,10 @@ impl Sources {
         if !NAMED.iter().all(is_known) || !self.change(&FOLDERS, replaced)? {
             return Ok(false);
         }
-        let variables = if project.wants_variables { [READ_VARIABLES, NEW_VARIABLES] } else { [""; 2] };
-        let folders = if project.wants_files { NEW_FOLDERS } else { "" };
-        self.write(RENEW.0, &RENEW.1.replace("{}", variables[0]), replaced)?;
-        self.write(RENEW_SYSCALL.0, &RENEW_SYSCALL.1.replace("{}", &[variables[1], folders].concat()), replaced)?;
+        let variables = if project.wants_variables() { NEW_VARIABLES } else { "" };
+        let folders = if project.wants_files() { NEW_FOLDERS } else { "" };
+        self.write(RENEW.0, RENEW.1, replaced)?;
+        self.write(RENEW_SYSCALL.0, &RENEW_SYSCALL.1.replace("{}", &[variables, folders].concat()), replaced)?;
         for file in MEASURE {
             let Some(source) = self.read(file) else { continue };
             let counting = WAITS.iter().fold(source.replace(CLOCK, COUNT), |source, waits| {
@@ -223,11 +225,11 @@ mod tests {
             (r#"{ "filesystem": "read" }"#, false, true),
             (r#"{ "scratch": true }"#, false, true),
         ] {
-            let [runtime, syscall] = [RENEW.0, RENEW_SYSCALL.0].map(|file| text(requests, file));
-            assert_eq!(runtime.contains("goenvs()"), variables, "{requests}");
+            assert_eq!(text(requests, RENEW.0), RENEW.1);
+            let syscall = text(requests, RENEW_SYSCALL.0);
             assert_eq!(syscall.contains("Setenv("), variables, "{requests}");
             assert_eq!(syscall.contains("portcullisFolders()"), folders, "{requests}");
-            assert!(!runtime.contains("{}") && !syscall.contains("{}"));
+            assert!(!syscall.contains("{}"));
         }
     }
 

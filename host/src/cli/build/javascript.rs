@@ -108,7 +108,8 @@ pub(super) fn link(folder: &Path, sdk: &Path) -> anyhow::Result<()> {
 /// Under which conditions modules are found: as bundlers do, and by what the manifest requests (`imports` in the SDK's package.json).
 fn conditions(project: &Project) -> String {
     let mut conditions = String::from("--conditions=module,component");
-    let wanted = [(project.wants_http, "http"), (project.wants_files, "files"), (project.wants_variables, "variables")];
+    let wanted =
+        [(project.wants_http(), "http"), (project.wants_files(), "files"), (project.wants_variables(), "variables")];
     for (_, name) in wanted.into_iter().filter(|(wanted, _)| *wanted) {
         conditions += &format!(",wants-{name}");
     }
@@ -127,7 +128,7 @@ fn imports(contents: &Path) -> anyhow::Result<Vec<String>> {
 /// What the component begins with.
 fn entry(main: &Path, sdk: &Path, exports: &[String], schemas: Option<&Path>, project: &Project) -> String {
     let mut text = format!("import {:?};\n", sdk.join("shim.js"));
-    if project.wants_http {
+    if project.wants_http() {
         text += &format!("import {:?};\n", sdk.join("shim-http.js"));
     }
     // Before the plugin, whose tools need them.

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, bail, ensure};
 use plugins::package::{Manifest, with_manifest};
+use policy::Requests;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::fs;
@@ -49,13 +50,8 @@ pub(super) struct Project {
     pub(super) name: String,
     /// The file or module with which it begins; empty in Rust.
     pub(super) main: String,
-    /// Whether it sends requests to other servers. Only then it imports what they need.
-    pub(super) wants_http: bool,
     /// Packages of an index, as pyproject.toml names them; empty in other languages, whose tools install what is needed.
     pub(super) dependencies: Vec<String>,
-    /// The same of files and of variables, which are there in C and Rust in any case.
-    pub(super) wants_files: bool,
-    pub(super) wants_variables: bool,
     /// None in Rust, whose SDK stamps it.
     manifest: Option<Manifest>,
 }
@@ -122,24 +118,11 @@ impl Project {
         let manifest = read.with_context(|| format!("{} is not a manifest", path.display()))?;
         let language = if folder.join("go.mod").is_file() { Language::Go } else { Language::C };
         let name = manifest.name.to_string();
-        let said: Value = serde_json::from_slice(&bytes)?;
-        let (wants_files, wants_variables) = (wants_files(&said["requests"]), wants_variables(&said["requests"]));
-        Ok(Self { wants_files, wants_variables, ..Self::plain(folder, language, name, String::new(), Some(manifest)) })
+        Ok(Self::plain(folder, language, name, String::new(), Some(manifest)))
     }
 
-    /// What it imports is not chosen.
     fn plain(folder: PathBuf, language: Language, name: String, main: String, manifest: Option<Manifest>) -> Self {
-        Self {
-            folder,
-            language,
-            name,
-            main,
-            wants_http: false,
-            wants_files: false,
-            wants_variables: false,
-            dependencies: Vec::new(),
-            manifest,
-        }
+        Self { folder, language, name, main, dependencies: Vec::new(), manifest }
     }
 
     /// `said` has name, version and description, `ours` the requests.
@@ -169,23 +152,27 @@ impl Project {
             let passed_on = ["requests", "survive"].into_iter();
             manifest.extend(passed_on.filter_map(|key| Some((key.to_owned(), known.get(key)?.clone()))));
         }
-        let requests = manifest.get("requests").unwrap_or(&Value::Null);
-        let wants_http = requests["http"][0].is_string();
-        let (wants_files, wants_variables) = (wants_files(requests), wants_variables(requests));
         let read = Manifest::parse(Value::from(manifest).to_string().as_bytes()).map_err(anyhow::Error::msg);
         let manifest = Some(read.with_context(|| format!("{}: what it requests is not valid", path.display()))?);
         let main = main.unwrap_or_else(|| default_main(&name));
-        Ok(Self {
-            folder,
-            language,
-            name,
-            main,
-            wants_http,
-            wants_files,
-            wants_variables,
-            dependencies: Vec::new(),
-            manifest,
-        })
+        Ok(Self { folder, language, name, main, dependencies: Vec::new(), manifest })
+    }
+
+    fn requests(&self) -> Option<&Requests> {
+        self.manifest.as_ref().map(|manifest| &manifest.requests)
+    }
+
+    /// Whether it requests to send requests to other servers. Only then it imports what they need, in Python and JavaScript.
+    pub(super) fn wants_http(&self) -> bool {
+        self.requests().is_some_and(|requests| !requests.http.is_empty())
+    }
+
+    pub(super) fn wants_files(&self) -> bool {
+        self.requests().is_some_and(|requests| requests.filesystem.is_some() || requests.scratch)
+    }
+
+    pub(super) fn wants_variables(&self) -> bool {
+        self.requests().is_some_and(|requests| !requests.env.is_empty())
     }
 
     /// Whether a function of WASI can never be called, because it needs a handle that nobody has: of a socket, which the host never makes,
@@ -194,7 +181,7 @@ impl Project {
         let is_of_files = || function.contains("descriptor") || function.contains("directory-entry-stream");
         match interface.split('@').next() {
             Some("wasi:sockets/tcp" | "wasi:sockets/udp") => true,
-            Some("wasi:filesystem/types") => !self.wants_files && is_of_files(),
+            Some("wasi:filesystem/types") => !self.wants_files() && is_of_files(),
             _ => false,
         }
     }
@@ -221,12 +208,4 @@ impl Project {
         let Some(manifest) = &self.manifest else { return Ok(component.to_vec()) };
         with_manifest(component, manifest).context("what was built is not a component")
     }
-}
-
-fn wants_files(requests: &Value) -> bool {
-    requests["filesystem"].is_string() || requests["scratch"] == true
-}
-
-fn wants_variables(requests: &Value) -> bool {
-    requests["env"][0].is_string()
 }

@@ -34,7 +34,7 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     let said = quiet(&mut ask, "").with_context(|| format!("cannot load the module {}", project.main))?;
     let exports: Vec<String> = serde_json::from_str(&said).context("the plugin must not print while it is loaded")?;
     ensure!(!exports.is_empty(), "{} offers nothing: mark functions with @tool, @resource or @prompt", project.main);
-    let wasi: &[&str] = if project.wants_http { &[wit::HTTP] } else { &[] };
+    let wasi: &[&str] = if project.wants_http() { &[wit::HTTP] } else { &[] };
     wit::write(&bound, &exports, &wit::all_imports(wasi), |text| text)?;
     fs::write(sources.join(format!("{ENTRY}.py")), entry(project, &exports))?;
     let built = work.join("built.wasm");
@@ -76,7 +76,7 @@ fn entry(project: &Project, exports: &[String]) -> String {
             text += &format!("import wit_world.exports.{export}\n");
         }
     }
-    if project.wants_http {
+    if project.wants_http() {
         text += "import portcullis_guest.wit_http\n";
     }
     text + &format!("import {main}\nportcullis_image.prepare({main:?})\n", main = project.main)

@@ -1,10 +1,12 @@
 //! Components in Go begin with the memory that its runtime had when they were built. What must differ between calls is renewed, and
 //! all else is as in any Go.
 
-use super::templates::{begin, run};
+use super::templates::begin;
 use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use suite::cli::Ran;
 use suite::{Home, paths};
 
 /// The template with one more tool, `look`, and what it looks at.
@@ -27,27 +29,24 @@ fn looking(home: &Home, more: &str) -> PathBuf {
     folder
 }
 
-fn look(home: &Home, folder: &Path) -> serde_json::Value {
-    let said = run(home, folder, &["call", "hello-go", "look"], |command| {
-        command.env("CITY", "Oslo");
-    });
-    serde_json::from_str(&said).unwrap()
+fn ran(home: &Home, folder: &Path, arguments: &[&str]) -> Ran {
+    let mut command = Command::new(paths::binary());
+    command.args(arguments).current_dir(folder).env("CITY", "Oslo");
+    command.env("PORTCULLIS_CACHE", paths::cache()).env("PORTCULLIS_STATE", home.path().join("state"));
+    let ran = suite::cli::run(command);
+    ran.good();
+    ran
 }
 
-fn build(home: &Home, folder: &Path) -> String {
-    let mut command = std::process::Command::new(paths::binary());
-    command.arg("build").current_dir(folder);
-    command.env("PORTCULLIS_CACHE", paths::cache()).env("PORTCULLIS_STATE", home.path().join("state"));
-    let built = suite::cli::run(command);
-    built.good();
-    built.stderr
+fn look(home: &Home, folder: &Path) -> serde_json::Value {
+    serde_json::from_str(&ran(home, folder, &["call", "hello-go", "look"]).stdout).unwrap()
 }
 
 #[test]
 fn go_has_started_and_knows_what_is_new() {
     let home = Home::new();
     let folder = looking(&home, "var begun = 0");
-    let said = build(&home, &folder);
+    let said = ran(&home, &folder, &["build"]).stderr;
     assert!(!said.contains("note"), "{said}");
     let (first, second) = (look(&home, &folder), look(&home, &folder));
     for at in 0..3 {
@@ -62,12 +61,7 @@ fn go_has_started_and_knows_what_is_new() {
         assert_eq!(seen, expected);
     }
     // It has no start that a call would pay for.
-    let call = suite::cli::run({
-        let mut command = std::process::Command::new(paths::binary());
-        command.args(["call", "hello-go", "greet", "name=Ada"]).current_dir(&folder).env("CITY", "Oslo");
-        command.env("PORTCULLIS_CACHE", paths::cache()).env("PORTCULLIS_STATE", home.path().join("state"));
-        command
-    });
+    let call = ran(&home, &folder, &["call", "hello-go", "greet", "name=Ada"]);
     let fuel = call.stderr.split("-- ").last().unwrap().split(' ').next().unwrap().replace('_', "");
     assert!(fuel.parse::<u64>().unwrap() < 300_000, "{call:?}");
 }
@@ -76,8 +70,11 @@ fn go_has_started_and_knows_what_is_new() {
 fn a_start_that_depends_on_the_call_happens_in_each() {
     let home = Home::new();
     let folder = looking(&home, "var begun = time.Now().Year()");
-    let said = build(&home, &folder);
-    assert!(said.contains("asks for what time it is, so Go starts anew in each call"), "{said}");
+    let said = ran(&home, &folder, &["build"]).stderr;
+    assert!(said.contains("asks for what time it is\n"), "{said}");
+    assert!(said.contains("note: Go starts anew in each call"), "{said}");
+    let quiet = ran(&home, &folder, &["--quiet", "build"]);
+    assert_eq!(quiet.stderr, "", "{quiet:?}");
     let seen = look(&home, &folder);
     assert!(seen["begun"].as_u64().unwrap() > 2025, "{seen}");
     assert_eq!((&seen["city"], &seen["note"]), (&json!("Oslo"), &json!("from a file")));

@@ -74,7 +74,12 @@ fn world(engine: &Engine, module: &Module) -> wasmtime::Result<Linker<Asked>> {
     linker.allow_shadowing(true);
     for import in module.imports() {
         let ExternType::Func(kind) = import.ty() else { continue };
-        let what = format!("`{}` of {}", import.name(), import.module());
+        let what = match (import.module(), import.name()) {
+            (WASI, "poll_oneoff") => "a pause".to_owned(),
+            (WASI, "fd_write") => "something to write to".to_owned(),
+            (WASI, name) if name.starts_with("path_") => "files".to_owned(),
+            (module, name) => format!("`{name}` of {module}"),
+        };
         let refused = move |mut caller: Caller<'_, Asked>, _: &[_], _: &mut [_]| refuse(&mut caller, &what).map(drop);
         linker.func_new(import.module(), import.name(), kind, refused)?;
     }
@@ -166,6 +171,8 @@ mod tests {
             (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
             (import "wasi_snapshot_preview1" "fd_prestat_get" (func $folder (param i32 i32) (result i32)))
             (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+            (import "wasi_snapshot_preview1" "path_open" (func $open (param i32) (result i32)))
+            (import "wasi_snapshot_preview1" "sched_yield" (func $yield (result i32)))
             (import "portcullis:plugin/log@0.1.0" "log" (func $log (param i32 i32)))
             (memory (export "memory") 1)
             (global $count (export "count") (mut i64) (i64.const 1))
@@ -212,7 +219,9 @@ mod tests {
         let random = "(drop (call $random (i32.const 0) (i32.const 4)))";
         assert_eq!(depends(&random.repeat(2)), "random numbers");
         let write = "(drop (call $write (i32.const 1) (i32.const 0) (i32.const 0) (i32.const 0)))";
-        assert_eq!(depends(&format!("{write} {clock}")), "`fd_write` of wasi_snapshot_preview1");
+        assert_eq!(depends(&format!("{write} {clock}")), "something to write to");
+        assert_eq!(depends("(drop (call $open (i32.const 0)))"), "files");
+        assert_eq!(depends("(drop (call $yield))"), "`sched_yield` of wasi_snapshot_preview1");
         let log = "(call $log (i32.const 0) (i32.const 0))";
         assert_eq!(depends(log), "`log` of portcullis:plugin/log@0.1.0");
     }
