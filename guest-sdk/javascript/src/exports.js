@@ -12,13 +12,16 @@ import { toContent, toEmbedded, toError } from "./wit/values.js";
 
 const orNull = (value) => value ?? null;
 
-/** The call's context, with `undefined` for what is not there. */
-function contextOf(ctx) {
-  ctx.correlationId ??= undefined;
-  ctx.idempotencyKey ??= undefined;
-  ctx.traceparent ??= undefined;
-  ctx.deadlineMs = Number(ctx.deadlineMs);
-  return ctx;
+/** The call's context, with `undefined` for what is not there. The build makes an array of the record; by index, since to iterate takes longer. */
+function contextOf(fields) {
+  return {
+    id: fields[0],
+    principal: fields[1],
+    correlationId: fields[2] ?? undefined,
+    idempotencyKey: fields[3] ?? undefined,
+    deadlineMs: Number(fields[4]),
+    traceparent: fields[5] ?? undefined,
+  };
 }
 
 /** Runs to the end, promises and all. An error is thrown as the WIT has it. */
@@ -44,13 +47,13 @@ function thrown(error) {
 
 const missing = (what, name) => ({ tag: "invalid-arguments", val: `there is no ${what} named ${name}` });
 
-const toResult = ({ content, structured, isError }) => ({ content: content.map(toContent), structured: orNull(structured), isError });
+const toResult = ({ content, structured, isError }) => [content.map(toContent), orNull(structured), isError];
 
 function toAnswer(returned) {
   if (typeof returned === "string") {
     // Most tools return a text. Each object on the way takes the engine about as long as a small tool computes.
     drain();
-    return { content: [{ data: { tag: "text", val: returned }, annotations: null }], structured: null, isError: false };
+    return [[[{ tag: "text", val: returned }, null]], null, false];
   }
   return toResult(result(Promise.settled(returned)));
 }

@@ -16,7 +16,7 @@ const AGENT = {
     cycle: (name) => `\`${name}\` is already being called in this chain`,
     timeout: (after) => `no answer within ${after} ms`,
     "invalid-arguments": (why) => `invalid arguments: ${why}`,
-    "tool-error": (result) => `the agent tool failed: ${textOf(result.content.map(fromContent))}`,
+    "tool-error": ([content]) => `the agent tool failed: ${textOf(content.map(fromContent))}`,
     failed: (why) => `the agent tool broke: ${why}`,
   }),
 };

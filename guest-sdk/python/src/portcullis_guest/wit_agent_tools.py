@@ -33,8 +33,8 @@ def _agent_error(error: Any) -> errors.ToolError:
             return errors.AgentError("timeout", f"no answer within {after} ms")
         case agent_tools.AgentError_InvalidArguments(why):
             return errors.AgentError("invalid-arguments", f"invalid arguments: {why}")
-        case agent_tools.AgentError_ToolError(result):
-            said = ToolResult([from_content(one) for one in result.content])
+        case agent_tools.AgentError_ToolError((contents, *_)):
+            said = ToolResult([from_content(one) for one in contents])
             return errors.AgentError("tool-error", f"the agent tool failed: {said.text}")
     return errors.AgentError("failed", f"the agent tool broke: {error.value}")
 

@@ -13,7 +13,7 @@ from .content import Audio, Content, EmbeddedResource, Image, ResourceLink, Text
 ROLES = {"user": wit.Role.USER, "assistant": wit.Role.ASSISTANT}
 
 
-def to_content(content: Content) -> wit.Content:
+def to_content(content: Content) -> tuple[Any, Any]:
     match content:
         case Text(text):
             data = wit.ContentData_Text(text)
@@ -29,7 +29,7 @@ def to_content(content: Content) -> wit.Content:
     if content.roles or content.priority is not None or content.last_modified is not None:
         roles = [ROLES[role] for role in content.roles]
         annotations = wit.ContentAnnotations(roles, content.priority, content.last_modified)
-    return wit.Content(data, annotations)
+    return data, annotations
 
 
 def to_embedded(resource: EmbeddedResource) -> wit.EmbeddedResource:
@@ -40,12 +40,13 @@ def to_body(body: str | bytes) -> wit.ResourceBody:
     return wit.ResourceBody_Text(body) if isinstance(body, str) else wit.ResourceBody_Blob(body)
 
 
-def from_content(content: wit.Content) -> Content:
+def from_content(content: tuple[Any, Any]) -> Content:
+    data, annotations = content
     said: dict[str, Any] = {}
-    if content.annotations:
-        roles = tuple("user" if role == wit.Role.USER else "assistant" for role in content.annotations.audience)
-        said = {"audience": roles, "priority": content.annotations.priority, "last_modified": content.annotations.last_modified}
-    match content.data:
+    if annotations:
+        roles = tuple("user" if role == wit.Role.USER else "assistant" for role in annotations.audience)
+        said = {"audience": roles, "priority": annotations.priority, "last_modified": annotations.last_modified}
+    match data:
         case wit.ContentData_Text(value):
             return Text(value, **said)
         case wit.ContentData_Image(blob):
@@ -56,7 +57,7 @@ def from_content(content: wit.Content) -> Content:
             return ResourceLink(link.uri, link.name, link.title, link.description, link.mime_type, link.size, **said)
         case wit.ContentData_Resource(resource):
             return EmbeddedResource(resource.uri, resource.body.value, resource.mime_type, **said)
-    raise TypeError(f"unknown content {content.data!r}")
+    raise TypeError(f"unknown content {data!r}")
 
 
 def to_error(error: BaseException) -> Any:

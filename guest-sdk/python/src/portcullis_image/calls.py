@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from portcullis_guest import wit_types as wit
+from componentize_py_types import Ok
 from portcullis_guest.exports import Tools
 from portcullis_guest.plugin import PLUGIN, Tool, offer
 
@@ -37,9 +37,17 @@ def make() -> None:
     """None of the author's code runs, and nothing is left registered."""
     theirs, PLUGIN.tools = PLUGIN.tools, _tools
     for _ in range(_CALLS):
-        context = wit.CallContext("id", "local", None, None, 60_000, None, False)
-        _exports.call_tool(context, "text", '{"name": "Ada"}')
-        _exports.call_tool(context, "structured", '{"numbers": [1, 2]}')
+        _call("text", '{"name": "Ada"}')
+        _call("structured", '{"numbers": [1, 2]}')
         # As componentize-py does before the first call.
         random.seed()
     PLUGIN.tools = theirs
+
+
+def _call(name: str, arguments: str) -> None:
+    """As componentize-py does, which asks for each attribute by its name: the interpreter notes in which class it found it."""
+    context = ("id", "local", None, None, 60_000, None, False)
+    returned = Ok(*[getattr(_exports, "call_tool")(context, name, arguments)])  # noqa: B009
+    contents, *_ = getattr(returned, "value")  # noqa: B009
+    for data, _ in contents:
+        getattr(data, "value")  # noqa: B009

@@ -2,7 +2,7 @@
 
 use super::command::{quiet, step};
 use super::project::Project;
-use super::{single_module, toolchain, typescript, wit};
+use super::{records_as_tuples, single_module, toolchain, typescript, wit};
 use anyhow::{Context, ensure};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,7 +68,10 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     let imports = imports(&contents)?;
     let (bound, built) = (work.join("wit"), work.join("built.wasm"));
     let is_strange = imports.iter().any(|name| name.starts_with("wasi:"));
-    wit::write(&bound, &exports, &imports, |text| if is_strange { strange(&text) } else { text })?;
+    wit::write(&bound, &exports, &imports, |text| {
+        let text = records_as_tuples::with_tuples(&text);
+        if is_strange { strange(&text) } else { text }
+    })?;
     if is_strange {
         let text = fs::read_to_string(&bundled)?;
         fs::write(&bundled, strange_imports(&text))?;

@@ -13,6 +13,7 @@ mod packages;
 mod passive_segments;
 mod project;
 mod python;
+mod records_as_tuples;
 mod rust;
 mod single_module;
 mod toolchain;

@@ -2,7 +2,7 @@
 
 use super::command::{quiet, step};
 use super::project::Project;
-use super::{immortal, packages, single_module, toolchain, wit};
+use super::{immortal, packages, records_as_tuples, single_module, toolchain, wit};
 use anyhow::{Context, ensure};
 use std::fs;
 use std::path::Path;
@@ -35,7 +35,7 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     let exports: Vec<String> = serde_json::from_str(&said).context("the plugin must not print while it is loaded")?;
     ensure!(!exports.is_empty(), "{} offers nothing: mark functions with @tool, @resource or @prompt", project.main);
     let wasi: &[&str] = if project.wants_http() { &[wit::HTTP] } else { &[] };
-    wit::write(&bound, &exports, &wit::all_imports(wasi), |text| text)?;
+    wit::write(&bound, &exports, &wit::all_imports(wasi), |text| records_as_tuples::with_tuples(&text))?;
     fs::write(sources.join(format!("{ENTRY}.py")), entry(project, &exports))?;
     let built = work.join("built.wasm");
     let componentize = || {
@@ -59,8 +59,9 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     step("building the component", componentize)?;
     let bytes = fs::read(&built).context("componentize-py wrote no component")?;
     fs::remove_file(built)?;
-    let mut linked = single_module::link(&bytes, |interface, function| project.is_out_of_reach(interface, function))
-        .context("cannot link the modules of the component")?;
+    let is_never_called = |interface: &str, function: &str| project.is_out_of_reach(interface, function);
+    let mut linked =
+        single_module::link(&bytes, is_never_called).context("cannot link the modules of the component")?;
     immortal::make(&mut linked).context("cannot arrange the image of the interpreter")?;
     Ok(linked)
 }

@@ -6,6 +6,7 @@ mod merge;
 mod outline;
 mod renumber;
 
+use super::records_as_tuples;
 use anyhow::{Context, bail};
 use std::collections::HashSet;
 use wasi_preview1_component_adapter_provider::{
@@ -18,9 +19,10 @@ use wit_parser::{Resolve, WorldId, WorldItem};
 /// call of it traps.
 pub(super) fn link(bytes: &[u8], is_never_called: impl Fn(&str, &str) -> bool) -> anyhow::Result<Vec<u8>> {
     let inner = component::innermost(bytes)?;
-    let DecodedWasm::Component(resolve, world) = decode(inner)? else { bail!("these are types, not a component") };
+    let DecodedWasm::Component(mut resolve, world) = decode(inner)? else { bail!("these are types, not a component") };
     let component = component::read(inner)?;
     let mut module = merge::merge(&component, is_never_called, &exported(&resolve, world))?;
+    records_as_tuples::restore(&mut resolve)?;
     embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8)?;
     ComponentEncoder::default()
         .validate(true)
