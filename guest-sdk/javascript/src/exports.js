@@ -12,8 +12,9 @@ import { toContent, toEmbedded, toError } from "./wit/values.js";
 
 const orNull = (value) => value ?? null;
 
-/** The call's context, with `undefined` for what is not there. The build makes an array of the record; by index, since to iterate takes longer. */
+/** The call's context, with `undefined` for what is not there. `fields` are those of the WIT's record, in its order. */
 function contextOf(fields) {
+  // By index: to take an array apart is to iterate, which takes longer.
   return {
     id: fields[0],
     principal: fields[1],

@@ -2,7 +2,8 @@
 //
 // WIT names become JavaScript's: a variant is `{ tag, val }`, an enum its case's name, an option the value or null; an error is
 // thrown as the bare value of the WIT's error type, and one of an import is caught as the `payload` of an Error. The records
-// `call-context`, `tool-result` and `content` are arrays of their fields: the build has tuples in their place, which are made faster.
+// `call-context`, `tool-result` and `content` are arrays of their fields: for this package, `portcullis build` writes them as tuples, which
+// are made faster.
 
 import * as errors from "../errors.js";
 

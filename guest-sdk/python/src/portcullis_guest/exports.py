@@ -27,9 +27,10 @@ host.use(WitHost())
 _NO_CONTEXT = Context()
 
 
-# The records `call-context`, `tool-result` and `content` are tuples of their fields: the build has tuples in their place, which are made
-# faster than objects.
+# The records `call-context`, `tool-result` and `content` are tuples of their fields: for this package, `portcullis build` writes them as
+# tuples, which are made faster than objects.
 def _context(ctx: tuple[Any, ...]) -> Context:
+    """Its fields are the first ones of the WIT's record, in its order."""
     return Context(*ctx[:6])
 
 

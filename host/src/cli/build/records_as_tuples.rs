@@ -9,7 +9,7 @@ use wit_parser::{Field, Resolve, TypeDefKind, TypeOwner};
 const RECORDS: [&str; 3] = ["call-context", "tool-result", "content"];
 const INTERFACE: &str = "types";
 
-/// WIT with tuples in place of the records.
+/// A file of WIT with tuples in place of the records.
 pub(super) fn with_tuples(wit: &str) -> String {
     let mut text = wit.to_owned();
     for record in RECORDS {
@@ -21,7 +21,7 @@ pub(super) fn with_tuples(wit: &str) -> String {
     text
 }
 
-/// Makes records of the tuples again, with the names that our WIT has for their fields.
+/// Makes records of the tuples in a component's types, with the names that our WIT has for their fields.
 pub(super) fn restore(resolve: &mut Resolve) -> anyhow::Result<()> {
     let types = embedded::below("wit").find(|(name, _)| *name == "types.wit").context("there is no types.wit")?;
     let wit = str::from_utf8(types.1)?;
@@ -57,7 +57,15 @@ fn declared<'a>(wit: &'a str, record: &str) -> Option<(&'a str, Vec<(&'a str, &'
 mod tests {
     use super::*;
 
-    const WIT: &str = "record tool {\n    name: string,\n}\nrecord content {\n    /// One, or the other: both.\n    data: content-data,\n    annotations: option<list<u8>>,\n}\n";
+    const WIT: &str = "record tool {
+    name: string,
+}
+record content {
+    /// One, or the other: both.
+    data: content-data,
+    annotations: option<list<u8>>,
+}
+";
 
     #[test]
     fn a_record_becomes_a_tuple() {

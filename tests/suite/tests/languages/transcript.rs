@@ -13,7 +13,7 @@ use suite::{Called, Client, Era, Home, PATIENCE, Server, agent, eventually, plug
 
 /// No waiting task keeps its instance.
 const NO_ROOM: &str = "[server]\nparked = { calls = 0, per-principal = 0 }\n[server.tasks]\ninline = \"50ms\"\n\n";
-const GRANTS: &str = r#"grants.agent-tools = ["echo.*"]
+const GRANTS: &str = r#"grants.agent-tools = ["echo.*", "failing.*"]
 grants.client = { form = true, url = ["example.com"], sample = { calls = 8, tokens = 1_000 }, roots = true }
 grants.env = ["POLYGLOT"]
 grants.events = ["polyglot.*"]
@@ -26,7 +26,9 @@ limits = { memory = "128 MiB", fuel = 50_000_000_000, deadline = "10m" }
 
 /// The whole conversation, by the names of its steps.
 pub(super) fn of(component: &Path, web: &Web, place: &Place) -> Map<String, Value> {
-    let config = plugin_from("polyglot", component, GRANTS) + &agent("echo", "echo", "");
+    let config = plugin_from("polyglot", component, GRANTS)
+        + &agent("echo", "echo", "")
+        + &agent("failing", "forged-errors", "");
     let mut talk = Talk { client: client(Home::new(), &config, false), steps: Map::new(), restarts: false };
     talk.definitions();
     talk.arguments_and_results();
@@ -227,6 +229,7 @@ impl Talk {
             ("refuses its arguments", json!({"tool": "echo.run", "n": "seven"})),
             ("is not there", json!({"tool": "echo.missing"})),
             ("is not granted", json!({"tool": "notes.add"})),
+            ("fails", json!({"tool": "failing.run"})),
         ] {
             self.plain(&format!("an agent's tool {step}"), "delegate", wrong);
         }
