@@ -10,7 +10,7 @@ mod sampling;
 mod shapes;
 
 #[portcullis_guest::plugin(requests(
-    agent_tools = ["echo.run", "echo.missing", "notes.add"],
+    agent_tools = ["echo.run", "echo.missing", "failing.run", "notes.add"],
     client(form, url, sample, roots),
     connections = ["service"],
     env = ["POLYGLOT"],

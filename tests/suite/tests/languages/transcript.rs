@@ -26,9 +26,8 @@ limits = { memory = "128 MiB", fuel = 50_000_000_000, deadline = "10m" }
 
 /// The whole conversation, by the names of its steps.
 pub(super) fn of(component: &Path, web: &Web, place: &Place) -> Map<String, Value> {
-    let config = plugin_from("polyglot", component, GRANTS)
-        + &agent("echo", "echo", "")
-        + &agent("failing", "forged-errors", "");
+    let config =
+        plugin_from("polyglot", component, GRANTS) + &agent("echo", "echo", "") + &agent("failing", "tree", "");
     let mut talk = Talk { client: client(Home::new(), &config, false), steps: Map::new(), restarts: false };
     talk.definitions();
     talk.arguments_and_results();
@@ -229,7 +228,7 @@ impl Talk {
             ("refuses its arguments", json!({"tool": "echo.run", "n": "seven"})),
             ("is not there", json!({"tool": "echo.missing"})),
             ("is not granted", json!({"tool": "notes.add"})),
-            ("fails", json!({"tool": "failing.run"})),
+            ("fails", json!({"tool": "failing.run", "path": r#"{"end": "fail", "thousands": "0"}"#})),
         ] {
             self.plain(&format!("an agent's tool {step}"), "delegate", wrong);
         }
