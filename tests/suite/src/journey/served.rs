@@ -54,7 +54,8 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Starts the server over HTTP, or prepares the command for stdio.
+    /// Starts the server over HTTP, or prepares the command for stdio. If the cache is shared, all plugins are loaded or in the cache
+    /// before the client comes: some clients list tools once.
     pub(crate) fn new(transport: Transport, config: &str, cache: Cache) -> Self {
         let home = Home::new();
         let folder = match cache {
@@ -63,6 +64,9 @@ impl Served {
         };
         match transport {
             Transport::Stdio => {
+                if cache == Cache::Shared {
+                    drop(Server::start(config));
+                }
                 let file = home.write("portcullis.toml", config);
                 let variable = |name: &str, value: PathBuf| format!("{name}={}", value.display());
                 let log = home.path().join("server.log");
@@ -85,6 +89,9 @@ impl Served {
                 let server = Server::spawn(Home::new(), config, &["--http", "127.0.0.1:0"], |command| {
                     command.env("PORTCULLIS_CACHE", folder);
                 });
+                if cache == Cache::Shared {
+                    server.wait_until_loaded();
+                }
                 let access = Access::Http(format!("http://{}/mcp", server.address()));
                 Self { home, server: Some(server), access }
             }
