@@ -219,7 +219,7 @@ fn spinning(accept: &str, declared: &str) -> (Server, TcpStream) {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all((head + &body).as_bytes()).unwrap();
     let before = server.cpu();
-    let computes = || (server.cpu() - before > Duration::from_millis(50)).then_some(());
+    let computes = || (server.cpu() - before > Duration::from_millis(200)).then_some(());
     eventually(PATIENCE, computes).expect("the guest computes");
     (server, stream)
 }
