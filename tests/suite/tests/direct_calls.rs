@@ -219,9 +219,14 @@ fn spinning(accept: &str, declared: &str) -> (Server, TcpStream) {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all((head + &body).as_bytes()).unwrap();
     let before = server.cpu();
+    wait_until_computing(&server, before);
+    (server, stream)
+}
+
+/// Waits until a guest has computed for longer than the server needs to begin its call. `before` is the server's CPU time before the call.
+fn wait_until_computing(server: &Server, before: Duration) {
     let computes = || (server.cpu() - before > Duration::from_millis(200)).then_some(());
     eventually(PATIENCE, computes).expect("the guest computes");
-    (server, stream)
 }
 
 fn assert_cancelled_with_cost(server: &Server, accept: &str, declared: &str) {

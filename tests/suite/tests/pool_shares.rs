@@ -44,19 +44,24 @@ impl User {
         self.call(tool, arguments).0.message["result"].get("requestState").cloned()
     }
 
-    /// Calls something that asks this often at once, and comes back without answers until all is asked: where the machine is slow,
-    /// the first question is there before the last nested call has begun. The state of the parked call.
+    /// Calls something that asks so many questions at once, and comes back without answers until all of them are asked together: on a
+    /// slow machine, the first is asked before the last nested call has begun. The state of the parked call.
     fn park_all(&self, tool: &str, arguments: &Value, questions: usize) -> Value {
         let mut asked = self.call(tool, arguments.clone());
         let all = eventually(PATIENCE, || {
-            let state = asked.result()["requestState"].clone();
-            if asked.result()["inputRequests"].as_object().is_some_and(|asked| asked.len() == questions) {
-                return Some(state);
+            let result = asked.result();
+            if result["inputRequests"].as_object().is_some_and(|asked| asked.len() == questions) {
+                return Some(result["requestState"].clone());
             }
-            asked = self.send(json!({"name": tool, "arguments": arguments, "requestState": state}));
+            let mut params = json!({"name": tool, "arguments": arguments});
+            // A call that goes too long without answers has ended: then this begins another one.
+            if let Some(state) = result.get("requestState") {
+                params["requestState"] = state.clone();
+            }
+            asked = self.send(params);
             None
         });
-        all.expect("all questions are asked")
+        all.expect("all questions are asked together")
     }
 
     fn resume(&self, tool: &str, arguments: Value, state: &Value) -> Called {
@@ -81,8 +86,8 @@ fn large(home: &Home) -> String {
 /// A call that makes 8 calls at once, each of which makes 8 that ask: 73 instances.
 fn fan() -> (String, Value) {
     let granted = "grants.agent-tools = [\"*.*\"]";
-    // All calls below share both.
-    let root = format!("{granted}\nlimits.parallel = 64\nlimits.questions = 64");
+    // All calls below share both. What is not answered is asked again, and counts again.
+    let root = format!("{granted}\nlimits.parallel = 64\nlimits.questions = 10_000");
     let config = plugin("agent-calls", &root) + &agent("middle", "agent-calls", granted) + &agent("ask", "ask", FORM);
     let eight = |call: Value| json!([{"many": vec![call; 8]}]).to_string();
     let below = eight(json!({"name": "ask.run"}));

@@ -54,9 +54,12 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Starts the server over HTTP, or prepares the command for stdio. If the cache is shared, all plugins are loaded or in the cache
-    /// before the client comes: some clients list tools once.
+    /// Starts the server over HTTP, or prepares the command for stdio.
     pub(crate) fn new(transport: Transport, config: &str, cache: Cache) -> Self {
+        if cache == Cache::Shared {
+            // Compiles all plugins. Some clients list tools once, before a slow machine has compiled them.
+            drop(Server::start(config));
+        }
         let home = Home::new();
         let folder = match cache {
             Cache::Shared => paths::cache(),
@@ -64,9 +67,6 @@ impl Served {
         };
         match transport {
             Transport::Stdio => {
-                if cache == Cache::Shared {
-                    drop(Server::start(config));
-                }
                 let file = home.write("portcullis.toml", config);
                 let variable = |name: &str, value: PathBuf| format!("{name}={}", value.display());
                 let log = home.path().join("server.log");
@@ -89,9 +89,6 @@ impl Served {
                 let server = Server::spawn(Home::new(), config, &["--http", "127.0.0.1:0"], |command| {
                     command.env("PORTCULLIS_CACHE", folder);
                 });
-                if cache == Cache::Shared {
-                    server.wait_until_loaded();
-                }
                 let access = Access::Http(format!("http://{}/mcp", server.address()));
                 Self { home, server: Some(server), access }
             }

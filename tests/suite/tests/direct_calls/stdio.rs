@@ -104,8 +104,7 @@ fn spinning() -> (Client, u64) {
     client.check_alive();
     let before = client.server.cpu();
     let id = client.begin_call("spin__run", json!({}));
-    let computes = || (client.server.cpu() - before > Duration::from_millis(200)).then_some(());
-    eventually(PATIENCE, computes).expect("the guest computes");
+    super::wait_until_computing(&client.server, before);
     (client, id)
 }
 
