@@ -122,12 +122,16 @@ impl Client {
         self.begin("tools/call", json!({"name": tool, "arguments": arguments}))
     }
 
-    /// Waits for the answer to a request sent at `sent`.
+    /// Waits for the answer to a request sent at `sent`. What subscriptions send stays with the client, since it comes before
+    /// or after the answer as it happens.
     pub fn wait(&mut self, id: u64, sent: Instant) -> Answer {
         let end = Instant::now() + PATIENCE;
         loop {
             if let Some((answered, message)) = self.answers.remove(&id) {
-                let notifications = std::mem::take(&mut self.notifications);
+                let (kept, notifications) = std::mem::take(&mut self.notifications)
+                    .into_iter()
+                    .partition(|(_, message)| message["method"].as_str().is_some_and(is_of_subscription));
+                self.notifications = kept;
                 return Answer { message, notifications, sent, answered };
             }
             let left = end.saturating_duration_since(Instant::now());
@@ -262,6 +266,11 @@ impl Client {
         let said = self.run("echo", json!({"n": 7, "path": "still here"}));
         assert!(said.good().contains("still here"), "{}", said.result());
     }
+}
+
+/// Whether a notification is about a change and not about a request.
+fn is_of_subscription(method: &str) -> bool {
+    method.ends_with("/list_changed") || ["notifications/resources/updated", "notifications/tasks"].contains(&method)
 }
 
 /// The `_meta` of a modern request.

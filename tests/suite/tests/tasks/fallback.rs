@@ -78,8 +78,10 @@ fn subscribers_of_the_resource_are_told_of_changes() {
     let running = moved(&mut client, "job__run");
     let uri = format!("portcullis://tasks/{}", running.task);
     client.request("resources/subscribe", json!({"uri": uri})).result();
-    client.call("steer_call", json!({"message": "chunk a piece"})).good();
-    assert_eq!(client.wait_for("notifications/resources/updated")["params"]["uri"], uri);
+    for what in ["output", "more of the same output"] {
+        client.call("steer_call", json!({"message": "chunk a piece"})).good();
+        assert_eq!(client.wait_for("notifications/resources/updated")["params"]["uri"], uri, "{what}");
+    }
     client.call("steer_call", json!({"message": "stop"})).good();
     client.call("task_result", json!({"task": running.task})).good();
     let listed = client.request("resources/templates/list", json!({}));

@@ -79,13 +79,8 @@ pub(super) async fn serve(
     let mut serving = Serving { id, record, questions, fuel, extension, suspension, progress: progress.clone() };
     serving.tell_if(|now| now.fuel.paused.take().is_some());
     let sender = NotificationSender::Task(Arc::new(move |report| {
-        let message = describe(report);
-        progress.send_if_modified(|now| {
-            now.message != message && {
-                now.message = message;
-                true
-            }
-        });
+        // The same words again are news, too: there is more output.
+        progress.send_modify(|now| now.message = describe(report));
     }));
     unasked.into_iter().for_each(|ask| serving.ask(ask));
     // Nobody takes the events over any more.
