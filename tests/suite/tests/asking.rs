@@ -275,11 +275,11 @@ fn parked_calls_expire() {
 
 #[test]
 fn waiting_for_answers_does_not_count_against_the_deadline() {
-    let config = plugin("ask", &format!("{GRANTS}limits.deadline = \"500ms\"\n"));
+    let config = plugin("ask", &format!("{GRANTS}limits.deadline = \"1500ms\"\n"));
     let mut client = Client::able(Server::start(&config), Era::Modern, false, all());
     let arguments = json!({"path": "form"});
     let state = parked(&mut client, &arguments)["requestState"].clone();
-    std::thread::sleep(std::time::Duration::from_millis(800));
+    std::thread::sleep(std::time::Duration::from_millis(1_800));
     let good = json!({"user_name": {"action": "accept", "content": {"name": "Ada"}}});
     let called = Called(client.request("tools/call", retry("ask__run", &arguments, &state, good)));
     assert_eq!(called.good(), r#"{"name":"Ada"}"#);

@@ -214,11 +214,11 @@ fn the_hosts_model_is_limited_by_calls_and_tokens() {
 #[test]
 fn waiting_for_the_model_does_not_count_towards_the_deadline() {
     let web = stub(|seen| {
-        std::thread::sleep(Duration::from_millis(800));
+        std::thread::sleep(Duration::from_millis(1_800));
         paris(seen)
     });
     let slow =
-        config(&web, "", "fallback = true").replace("grants.client", "limits.deadline = \"400ms\"\ngrants.client");
+        config(&web, "", "fallback = true").replace("grants.client", "limits.deadline = \"1500ms\"\ngrants.client");
     let mut client = client(&slow, Era::Modern);
     let called = ask(&mut client, "sample", 0);
     assert_eq!(called.good(), "Paris");

@@ -71,12 +71,12 @@ fn the_operators_limits_apply_before_the_clients() {
 
 #[test]
 fn the_deadline_pauses_while_the_client_runs_a_tool() {
-    let settings = "grants.agent-tools = [\"calendar.*\"]\nlimits.deadline = \"300ms\"\n";
+    let settings = "grants.agent-tools = [\"calendar.*\"]\nlimits.deadline = \"1500ms\"\n";
     let mut client = Client::able(Server::start(&plugin("agent-calls", settings)), Era::Modern, false, two());
     let (arguments, called) = first(&mut client, json!([call("calendar.free_slots", 1)]));
     let (key, fields) = asked(&called).iter().next().unwrap();
     // Longer than the deadline of the call.
-    std::thread::sleep(std::time::Duration::from_millis(350));
+    std::thread::sleep(std::time::Duration::from_millis(1_800));
     let outcomes = json!({key: answer(fields)});
     let called = Called(client.request("tools/call", retry(&arguments, &called.result()["continuation"], outcomes)));
     assert!(called.good().contains("free on 1"));

@@ -17,7 +17,11 @@ const ENDLESS: &str = "limits.fuel = 1_000_000_000_000_000\nlimits.deadline = \"
 
 /// Only the ordinary way serves the first request, which tells rmcp how the client speaks.
 fn opening() -> Value {
-    json!({"jsonrpc": "2.0", "id": "opening", "method": "tools/list", "params": {"_meta": modern_meta(false)}})
+    listing("opening")
+}
+
+fn listing(id: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/list", "params": {"_meta": modern_meta(false)}})
 }
 
 /// With a field that only the ordinary way knows, and ignores.
@@ -32,12 +36,18 @@ fn exchange(server: &mut Server, lines: &[String]) -> BTreeMap<String, Vec<Value
         server.send_raw(batch.join("\n").as_bytes());
     }
     // The end of the input would leave running calls little time.
-    // One idle moment may be that of a call that sleeps, or of a busy machine.
-    for _ in 0..3 {
+    // One idle moment may be that of a call that sleeps, or of a busy machine: it has to answer in between.
+    let mut received = Vec::new();
+    for id in ["idle", "still idle", "idle at the end"] {
         Watch::start(server).until_idle(server);
+        server.send(&listing(id));
+        while received.last().is_none_or(|answer: &Value| answer["id"] != id) {
+            let (_, answer) = server.receive(PATIENCE).unwrap_or_else(|| panic!("no answer\n{}", server.log()));
+            received.push(answer);
+        }
     }
     let mut answers = BTreeMap::<_, Vec<Value>>::new();
-    for mut answer in server.rest() {
+    for mut answer in received.into_iter().chain(server.rest()) {
         stable(&mut answer);
         answers.entry(answer["id"].to_string()).or_default().push(answer);
     }

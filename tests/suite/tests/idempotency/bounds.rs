@@ -10,13 +10,13 @@ fn limited(limits: &str) -> String {
 
 #[test]
 fn a_key_expires() {
-    let mut client = Client::of(&limited("keep = \"1s\""));
+    let mut client = Client::of(&limited("keep = \"3s\""));
     send(&mut client, &buy("k", "")).result();
     assert!(is_repeated(&send(&mut client, &buy("k", ""))));
     let anew = eventually(PATIENCE, || (!is_repeated(&send(&mut client, &buy("k", "")))).then_some(()));
     anew.unwrap();
     assert_eq!(orders(&client.server.home), 2);
-    std::thread::sleep(Duration::from_millis(1_100));
+    std::thread::sleep(Duration::from_millis(3_100));
     // It is another call now.
     assert!(!is_repeated(&send(&mut client, &buy("k", "wait 1"))));
 }
@@ -24,9 +24,9 @@ fn a_key_expires() {
 #[test]
 fn a_call_that_takes_longer_than_keys_are_kept_runs_once() {
     let mut client = Client::of(&limited("keep = \"200ms\""));
-    let id = client.begin("tools/call", buy("k", "wait 1500"));
+    let id = client.begin("tools/call", buy("k", "wait 4000"));
     std::thread::sleep(Duration::from_secs(1));
-    let again = send(&mut client, &buy("k", "wait 1500"));
+    let again = send(&mut client, &buy("k", "wait 4000"));
     assert!(is_repeated(&again));
     client.wait(id, std::time::Instant::now()).result();
     assert_eq!(orders(&client.server.home), 1);
@@ -56,7 +56,7 @@ fn the_oldest_key_makes_room_and_none_whose_call_runs() {
     }
     assert!(is_repeated(&send(&mut client, &buy("c", ""))) && is_repeated(&send(&mut client, &buy("b", ""))));
     assert!(!is_repeated(&send(&mut client, &buy("a", ""))), "it was the oldest");
-    let running = ["x", "y"].map(|key| client.begin("tools/call", buy(key, "wait 1000")));
+    let running = ["x", "y"].map(|key| client.begin("tools/call", buy(key, "wait 4000")));
     eventually(PATIENCE, || (orders(&client.server.home) == 6).then_some(())).unwrap();
     let refused = send(&mut client, &buy("z", ""));
     assert_eq!(code(&refused), "busy");
