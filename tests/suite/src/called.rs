@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 pub struct Answer {
     /// The whole message.
     pub message: Value,
-    /// Notifications that arrived between request and answer, with their times; not those of subscriptions.
+    /// Notifications that arrived between request and answer, with their times.
     pub notifications: Vec<(Instant, Value)>,
     /// When the request was sent.
     pub sent: Instant,

@@ -39,6 +39,8 @@ pub struct Client {
     next: u64,
     answers: HashMap<u64, (Instant, Value)>,
     notifications: Vec<(Instant, Value)>,
+    /// How many of them an earlier answer has, too.
+    given: usize,
 }
 
 impl Client {
@@ -59,10 +61,10 @@ impl Client {
 
     /// The same, declaring further capabilities.
     pub fn able(server: Server, era: Era, extension: bool, abilities: Value) -> Self {
-        let (answers, notifications) = (HashMap::new(), Vec::new());
+        let (answers, notifications, given) = (HashMap::new(), Vec::new(), 0);
         let (progress, answering) = (false, None);
         let mut client =
-            Self { server, era, extension, progress, abilities, answering, next: 1, answers, notifications };
+            Self { server, era, extension, progress, abilities, answering, next: 1, answers, notifications, given };
         if era == Era::Legacy {
             let params = json!({
                 "protocolVersion": "2025-11-25",
@@ -122,16 +124,16 @@ impl Client {
         self.begin("tools/call", json!({"name": tool, "arguments": arguments}))
     }
 
-    /// Waits for the answer to a request sent at `sent`. What subscriptions send stays with the client, since it comes before
-    /// or after the answer as it happens.
+    /// Waits for the answer to a request sent at `sent`. What subscriptions send can be waited for afterwards, too: it may come
+    /// before the answer or after it.
     pub fn wait(&mut self, id: u64, sent: Instant) -> Answer {
         let end = Instant::now() + PATIENCE;
         loop {
             if let Some((answered, message)) = self.answers.remove(&id) {
-                let (kept, notifications) = std::mem::take(&mut self.notifications)
-                    .into_iter()
-                    .partition(|(_, message)| message["method"].as_str().is_some_and(is_of_subscription));
-                self.notifications = kept;
+                let notifications = self.notifications.split_off(self.given);
+                self.notifications
+                    .extend(notifications.iter().filter(|(_, message)| is_of_subscription(message)).cloned());
+                self.given = self.notifications.len();
                 return Answer { message, notifications, sent, answered };
             }
             let left = end.saturating_duration_since(Instant::now());
@@ -152,7 +154,7 @@ impl Client {
         let end = Instant::now() + PATIENCE;
         loop {
             if let Some(at) = self.notifications.iter().position(|(_, message)| message["method"] == method) {
-                return self.notifications.remove(at).1;
+                return self.take_notification(at);
             }
             let left = end.saturating_duration_since(Instant::now());
             let Some((at, message)) = self.server.receive(left) else {
@@ -218,7 +220,12 @@ impl Client {
                 _ => self.notifications.push((at, message)),
             }
         }
-        self.notifications.remove(0).1
+        self.take_notification(0)
+    }
+
+    fn take_notification(&mut self, at: usize) -> Value {
+        self.given -= usize::from(at < self.given);
+        self.notifications.remove(at).1
     }
 
     /// The next notification or the answer to this request, whichever comes first.
@@ -227,7 +234,7 @@ impl Client {
             if self.is_answered(id) {
                 return self.answers.remove(&id).map(|(_, message)| message);
             }
-            (!self.notifications.is_empty()).then(|| self.notifications.remove(0).1)
+            (!self.notifications.is_empty()).then(|| self.take_notification(0))
         });
         first.unwrap_or_else(|| panic!("timed out: neither in {PATIENCE:?}\n{}", self.server.log()))
     }
@@ -269,7 +276,8 @@ impl Client {
 }
 
 /// Whether a notification is about a change and not about a request.
-fn is_of_subscription(method: &str) -> bool {
+fn is_of_subscription(message: &Value) -> bool {
+    let method = message["method"].as_str().unwrap_or_default();
     method.ends_with("/list_changed") || ["notifications/resources/updated", "notifications/tasks"].contains(&method)
 }
 

@@ -140,24 +140,21 @@ fn what_it_says_before_it_waits_is_sent() {
 
 #[test]
 fn endless_programs_end_within_their_limits() {
-    const FUEL: (&str, &str) = ("limits.fuel = 200_000_000\nlimits.deadline = \"2m\"", "fuel-exhausted");
-    const TIME: (&str, &str) = ("limits.deadline = \"3s\"", "deadline-exceeded");
-    for (what, (limits, expected)) in [
-        ("endless-lines", FUEL),
-        ("endless-bytes", FUEL),
-        ("endless-blocks", FUEL),
-        ("endless-input", FUEL),
-        ("endless-waits", TIME),
-    ] {
-        let mut client = client(limits);
-        client.server.forget_peak();
-        let before = client.server.memory();
-        let called = run(&mut client, &[what]);
-        let more = client.server.peak_memory().saturating_sub(before);
-        println!("{what}: {} chunks, {} MiB", said(&called).len(), more >> 20);
-        assert_eq!(called.code(), expected, "{what}");
-        assert!(more < FOR_A_CALL, "{what}: {} MiB", more >> 20);
-        assert!(said(&called).concat().len() <= 4 << 20, "{what}: half of limits.output");
+    let uses_fuel = ["endless-lines", "endless-bytes", "endless-blocks", "endless-input"];
+    for (deadline, expected, programs) in
+        [("2m", "fuel-exhausted", &uses_fuel[..]), ("5s", "deadline-exceeded", &["endless-waits"])]
+    {
+        let mut client = client(&format!("limits.fuel = 200_000_000\nlimits.deadline = \"{deadline}\""));
+        for what in programs {
+            client.server.forget_peak();
+            let before = client.server.memory();
+            let called = run(&mut client, &[what]);
+            let more = client.server.peak_memory().saturating_sub(before);
+            println!("{what}: {} chunks, {} MiB", said(&called).len(), more >> 20);
+            assert_eq!(called.code(), expected, "{what}");
+            assert!(more < FOR_A_CALL, "{what}: {} MiB", more >> 20);
+            assert!(said(&called).concat().len() <= 4 << 20, "{what}: half of limits.output");
+        }
         client.check_alive();
     }
 }

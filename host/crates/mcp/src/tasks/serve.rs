@@ -79,7 +79,7 @@ pub(super) async fn serve(
     let mut serving = Serving { id, record, questions, fuel, extension, suspension, progress: progress.clone() };
     serving.tell_if(|now| now.fuel.paused.take().is_some());
     let sender = NotificationSender::Task(Arc::new(move |report| {
-        // The same words again are news, too: there is more output.
+        // The same words again are a change, too: there may be more output.
         progress.send_modify(|now| now.message = describe(report));
     }));
     unasked.into_iter().for_each(|ask| serving.ask(ask));
