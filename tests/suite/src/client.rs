@@ -78,6 +78,15 @@ impl Client {
         client
     }
 
+    /// Does something, and returns what came of it and by how many bytes the memory of a [`Server::measurable`] server grew
+    /// meanwhile, at most. A plugin's first call loads its code: it had better be over.
+    pub fn measured<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> (T, u64) {
+        let before = self.server.memory();
+        self.server.forget_peak();
+        let done = work(self);
+        (done, self.server.peak_memory().saturating_sub(before))
+    }
+
     /// The revision of the client.
     pub fn era(&self) -> Era {
         self.era

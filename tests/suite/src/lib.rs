@@ -36,6 +36,7 @@ pub mod registry;
 pub mod scan;
 mod server;
 pub mod sigstore;
+pub mod soak;
 mod speaker;
 pub mod task_clients;
 pub mod tls;

@@ -8,6 +8,9 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,6 +35,10 @@ pub struct Server {
     log: Arc<Mutex<Vec<String>>>,
     /// What each of its threads is called and has used, also those that have ended since.
     used: Mutex<HashMap<OsString, (String, u64)>>,
+    /// Whether an ordinary user may see all that it holds.
+    is_measurable: bool,
+    /// The device and the number of the pipes that are its stdin and its stdout.
+    wire: [(u64, u64); 2],
     /// The server's folder.
     pub home: Home,
 }
@@ -79,8 +86,8 @@ impl Server {
     /// Kills it with SIGKILL and starts it again over stdio.
     pub fn restart_stdio(&mut self) {
         self.kill();
-        let (child, stdin, lines, log) = run(&mut self.command);
-        (self.child, self.stdin, self.lines, self.log) = (child, stdin, lines, log);
+        let Running { child, stdin, lines, log, wire } = run(&mut self.command);
+        (self.child, self.stdin, self.lines, self.log, self.wire) = (child, stdin, lines, log, wire);
         self.used = Mutex::default();
         self.wait_until_loaded();
     }
@@ -135,6 +142,15 @@ impl Server {
         })
     }
 
+    /// Starts a server of which an ordinary user may see how much memory and how many descriptors it holds: a confined process
+    /// hides them. Root would see them anyway, so [`Server::forget_peak`] and [`Server::descriptors`] insist on it.
+    pub fn measurable(home: Home, config: &str, arguments: &[&str], adjust: impl FnOnce(&mut Command)) -> Self {
+        let mut server = Self::spawn(home, config, &[&["--no-confine"], arguments].concat(), adjust);
+        server.is_measurable = true;
+        server.wait_until_loaded();
+        server
+    }
+
     /// Starts `portcullis dev` with these arguments. It may build before it serves.
     pub fn dev(home: Home, arguments: &[&str]) -> Self {
         // What a build needs is there already.
@@ -152,8 +168,9 @@ impl Server {
         command.env_remove("RUST_BACKTRACE");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         adjust(&mut command);
-        let (child, stdin, lines, log) = run(&mut command);
-        Self { command, child, stdin, lines, log, used: Mutex::default(), home }
+        let Running { child, stdin, lines, log, wire } = run(&mut command);
+        let (used, is_measurable) = (Mutex::default(), false);
+        Self { command, child, stdin, lines, log, used, is_measurable, wire, home }
     }
 
     /// Sends one line.
@@ -244,14 +261,37 @@ impl Server {
         peak.and_then(|kib| kib.parse::<u64>().ok()).expect("VmHWM in status") * 1024
     }
 
-    /// Starts [`Server::peak_memory`] anew.
+    /// Starts [`Server::peak_memory`] anew. For a [`Server::measurable`] one.
     pub fn forget_peak(&self) {
+        self.assert_measurable();
         fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").expect("clear_refs of the server");
     }
 
-    /// The number of its open descriptors.
+    /// The number of its open descriptors. For a [`Server::measurable`] one.
     pub fn descriptors(&self) -> usize {
-        fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("/proc of the server").count()
+        self.open_descriptors().count()
+    }
+
+    /// Whether it has this file open. For a [`Server::measurable`] one.
+    pub fn has_open(&self, path: &Path) -> bool {
+        self.open_descriptors().any(|descriptor| fs::read_link(descriptor.path()).is_ok_and(|open| open == path))
+    }
+
+    fn open_descriptors(&self) -> impl Iterator<Item = fs::DirEntry> {
+        self.assert_measurable();
+        fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("/proc of the server").flatten()
+    }
+
+    fn assert_measurable(&self) {
+        assert!(
+            self.is_measurable,
+            "an ordinary user cannot see this of a confined server; start it with Server::measurable"
+        );
+    }
+
+    /// The device and the number of the pipes that are its stdin and its stdout.
+    pub fn wire(&self) -> [(u64, u64); 2] {
+        self.wire
     }
 
     /// The number of its threads.
@@ -286,15 +326,24 @@ impl Drop for Server {
     }
 }
 
-type Running = (Child, Option<ChildStdin>, Receiver<Line>, Arc<Mutex<Vec<String>>>);
+/// The program and what it is connected to.
+struct Running {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<Line>,
+    log: Arc<Mutex<Vec<String>>>,
+    wire: [(u64, u64); 2],
+}
 
 /// Starts the program and reads its output.
 fn run(command: &mut Command) -> Running {
     let mut child = command.spawn().expect("starting the server");
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (stdin, stderr) = (child.stdin.take().expect("stdin is piped"), child.stderr.take().expect("stderr is piped"));
+    let stdout = child.stdout.take().expect("stdout is piped");
+    let wire = [pipe(&stdin), pipe(&stdout)];
     let (sender, lines) = channel();
     std::thread::spawn(move || {
-        for line in BufReader::new(stdout.expect("stdout is piped")).split(b'\n') {
+        for line in BufReader::new(stdout).split(b'\n') {
             let Ok(line) = line else { break };
             if sender.send(Line { at: Instant::now(), message: json_rpc(&line) }).is_err() {
                 break;
@@ -304,12 +353,19 @@ fn run(command: &mut Command) -> Running {
     let log = Arc::new(Mutex::new(Vec::new()));
     let kept = log.clone();
     std::thread::spawn(move || {
-        for line in BufReader::new(stderr.expect("stderr is piped")).split(b'\n') {
+        for line in BufReader::new(stderr).split(b'\n') {
             let Ok(line) = line else { break };
             kept.lock().unwrap_or_else(PoisonError::into_inner).push(String::from_utf8_lossy(&line).into_owned());
         }
     });
-    (child, stdin, lines, log)
+    Running { child, stdin: Some(stdin), lines, log, wire }
+}
+
+/// The device and the number of a pipe, which are the same at both of its ends.
+fn pipe(end: &impl AsFd) -> (u64, u64) {
+    let end = end.as_fd().try_clone_to_owned().map(fs::File::from).and_then(|end| end.metadata());
+    let end = end.expect("an end of a pipe");
+    (end.dev(), end.ino())
 }
 
 /// One JSON-RPC message, or the line as text if it is not one.

@@ -5,7 +5,7 @@ use serde_json::json;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use suite::web::{Reply, Web};
-use suite::{Called, Client, Home, Server, forge, paths, plugin_from, portcullis, with_manifest};
+use suite::{Called, Client, Home, Server, forge, paths, plugin_from, portcullis, soak, with_manifest};
 
 /// What the host may hold more while it refuses.
 const GROWTH: u64 = 32 << 20;
@@ -50,16 +50,6 @@ fn strings_as_definition() -> String {
     )
 }
 
-/// Does something, and returns what came of it and by how much the host's memory grew meanwhile. The plugin has run
-/// before: its code, which the first call loads, is not what is measured.
-fn measured<T>(client: &mut Client, what: impl FnOnce(&mut Client) -> T) -> (T, u64) {
-    let before = client.server.memory();
-    client.server.forget_peak();
-    let said = what(client);
-    let grown = client.server.peak_memory().saturating_sub(before);
-    (said, grown)
-}
-
 #[test]
 fn four_million_empty_strings_are_refused() {
     let home = Home::new();
@@ -72,10 +62,10 @@ fn four_million_empty_strings_are_refused() {
     let config = plugin_from("parameter", &parameter, ROOM)
         + &plugin_from("answer", &answer, ROOM)
         + &plugin_from("generous", &parameter, &more);
-    let mut client = Client::of_server(Server::spawn(home, &config, &["--no-confine"], |_| {}));
+    let mut client = Client::of_server(Server::measurable(home, &config, &[], |_| {}));
     let mut held = |plugin: &str| {
         client.run(plugin, json!({}));
-        measured(&mut client, |client| client.run(plugin, json!({})))
+        client.measured(|client| client.run(plugin, json!({})))
     };
     let mut most = 0;
     for plugin in ["parameter", "answer"] {
@@ -102,7 +92,7 @@ fn fetcher(port: u16, body: &str) -> Client {
         "limits.deadline = \"10m\"\nlimits.fuel = 1_000_000_000_000\nlimits.breaker.failures = 0\n\
          grants.http = [{{ allow = \"GET,POST http://127.0.0.1:{port}\", private = true, body = \"{body}\", timeout = \"5m\" }}]"
     );
-    let server = Server::spawn(home, &plugin_from("fetcher", &file, &settings), &["--no-confine"], |_| {});
+    let server = Server::measurable(home, &plugin_from("fetcher", &file, &settings), &[], |_| {});
     let mut client = Client::of_server(server);
     // Loads its code.
     assert_eq!(send(&mut client, "nothing", 0).text(), "no scheme");
@@ -121,11 +111,11 @@ fn forty_thousand_fields_are_refused_both_ways() {
     });
     let mut client = fetcher(web.address.port(), "64 KiB");
     assert!(send(&mut client, &format!("GET {}", web.url("/few")), 0).good().ends_with("few"));
-    let (called, held) = measured(&mut client, |client| send(client, &format!("GET {}", web.url("/many")), 0));
+    let (called, held) = client.measured(|client| send(client, &format!("GET {}", web.url("/many")), 0));
     assert!(called.is_error() && called.text().contains("HttpResponseHeaderSectionSize"), "{}", called.text());
     let fields: String = (0..FIELDS).map(|number| format!("\nx-{number}: y")).collect();
     let sent = web.seen().len();
-    let (called, built) = measured(&mut client, |client| send(client, &format!("GET {}{fields}", web.url("/few")), 0));
+    let (called, built) = client.measured(|client| send(client, &format!("GET {}{fields}", web.url("/few")), 0));
     assert!(called.is_error() && called.text().contains("total size of fields exceeds limit"), "{}", called.text());
     assert_eq!(web.seen().len(), sent, "nothing was sent");
     let most = held.max(built);
@@ -140,7 +130,7 @@ fn urls_beyond_8_kib_are_not_sent() {
     let mut ask = |length: usize| {
         let url = web.url("/");
         let (called, grown) =
-            measured(&mut client, |client| send(client, &format!("GET {url}{}", "x".repeat(length - url.len())), 0));
+            client.measured(|client| send(client, &format!("GET {url}{}", "x".repeat(length - url.len())), 0));
         assert!(grown <= GROWTH, "{} MiB", grown >> 20);
         called
     };
@@ -173,7 +163,7 @@ fn count_body(stream: TcpStream) -> u64 {
 
 #[test]
 fn a_gigabyte_is_streamed_or_refused() {
-    let size: u64 = if std::env::var_os("PORTCULLIS_FIGURES").is_some() { 1 << 30 } else { 32 << 20 };
+    let size: u64 = if soak::is_whole() { 1 << 30 } else { 32 << 20 };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let mut most = 0;
@@ -184,7 +174,7 @@ fn a_gigabyte_is_streamed_or_refused() {
         let (called, counted, grown) = std::thread::scope(|scope| {
             let counting = scope.spawn(move || count_body(listener.accept().unwrap().0));
             let request = format!("POST http://127.0.0.1:{port}/{length}");
-            let (called, grown) = measured(&mut client, |client| send(client, &request, size));
+            let (called, grown) = client.measured(|client| send(client, &request, size));
             // If the host did not even connect, somebody else has to.
             drop(TcpStream::connect(("127.0.0.1", port)));
             (called, counting.join().unwrap(), grown)

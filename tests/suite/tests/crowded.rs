@@ -9,16 +9,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 use suite::http::{call, legacy, legacy_session, modern, request, request_at};
-use suite::{Called, Home, PATIENCE, Server, eventually, modern_meta, paths, plugin, plugin_from, with_manifest};
+use suite::{Called, Home, PATIENCE, Server, eventually, modern_meta, paths, plugin, plugin_from, soak, with_manifest};
 
 /// Descriptors of the server, of which five eighths are for connections.
 const DESCRIPTORS: usize = 256;
 /// Connections of the crowd: more than the server may have.
 const CROWD: usize = 400;
 
-/// Starts it with few descriptors. A confined process hides from an ordinary user how many it has.
+/// Starts it with few descriptors.
 fn server(home: Home, config: &str) -> (Server, SocketAddr) {
-    let server = Server::spawn(home, config, &["--no-confine", "--http", "127.0.0.1:0"], |command| {
+    let server = Server::measurable(home, config, &["--http", "127.0.0.1:0"], |command| {
         command.env("DESCRIPTORS", DESCRIPTORS.to_string());
     });
     let address = server.address();
@@ -128,8 +128,7 @@ const MAX_LARGE: usize = 68;
 #[test]
 fn large_messages_do_not_fill_the_memory() {
     let config = plugin("large", "limits.fuel = 10_000_000_000") + &plugin("echo", "");
-    // A confined process hides from an ordinary user how many descriptors it has.
-    let server = Server::spawn(Home::new(), &config, &["--no-confine", "--http", "127.0.0.1:0"], |_| {});
+    let server = Server::measurable(Home::new(), &config, &["--http", "127.0.0.1:0"], |_| {});
     let address = server.address();
     call(address, "large__run", json!({"path": "text", "n": 0}), false).good();
     let (before, memory) = (server.descriptors(), server.memory());
@@ -197,7 +196,7 @@ const OPENERS: usize = 8;
 
 #[test]
 fn ten_thousand_hostile_connections_delay_nobody() {
-    if std::env::var_os("PORTCULLIS_FIGURES").is_none() {
+    if !soak::is_whole() {
         println!("skipped: it measures time and needs the machine for itself; `cargo xtask hostile` runs it");
         return;
     }
@@ -205,11 +204,9 @@ fn ten_thousand_hostile_connections_delay_nobody() {
         println!("skipped: fewer than {MANY_DESCRIPTORS} descriptors are allowed to a process (`ulimit -Hn`)");
         return;
     }
-    // A confined process hides from an ordinary user how many descriptors it has.
-    let server =
-        Server::spawn(Home::new(), &plugin("echo", ""), &["--no-confine", "--http", "127.0.0.1:0"], |command| {
-            command.env("DESCRIPTORS", MANY_DESCRIPTORS.to_string());
-        });
+    let server = Server::measurable(Home::new(), &plugin("echo", ""), &["--http", "127.0.0.1:0"], |command| {
+        command.env("DESCRIPTORS", MANY_DESCRIPTORS.to_string());
+    });
     let (address, done) = (server.address(), AtomicBool::new(false));
     let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
     let body = format!("{head}Content-Length: 1000\r\n\r\n{{\"jsonrpc\":");

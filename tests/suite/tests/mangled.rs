@@ -1,11 +1,12 @@
-//! Checks twenty thousand mangled components like any untrusted file: each is refused with a reason or accepted, and
+//! Checks mangled components like any untrusted file: each is refused with a reason or accepted, and
 //! none makes the host fail. A sample of the accepted ones is compiled.
 
 use std::collections::BTreeMap;
 use std::fs;
 use suite::mangle::{WAYS, Way, mangled};
-use suite::{Home, forge, paths, patiently};
+use suite::{Home, forge, paths, patiently, soak};
 
+/// Components of a whole run.
 const ALL: usize = 20_000;
 /// Components that one process checks.
 const BATCH: usize = 1_000;
@@ -36,13 +37,14 @@ fn way(number: usize) -> Way {
 }
 
 #[test]
-fn twenty_thousand_mangled_components_never_crash_the_host() {
+fn mangled_components_never_crash_the_host() {
     let small = forge::plugin("(func $run)");
     let real = fs::read(paths::guest("echo")).unwrap();
     let home = Home::new();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut compiled = 0;
-    for batch in 0..ALL / BATCH {
+    let all = soak::share(ALL);
+    for batch in 0..all / BATCH {
         let names: Vec<String> = (0..BATCH).map(|at| format!("{at}.wasm")).collect();
         for (at, name) in names.iter().enumerate() {
             let (number, way) = (batch * BATCH + at, way(at));
@@ -74,9 +76,11 @@ fn twenty_thousand_mangled_components_never_crash_the_host() {
             .find(|word| ran.stderr.contains(**word));
         assert!(ours.is_none(), "batch {batch}: {}", ran.stderr);
     }
-    for reason in ["it is not a valid component", "it does not export", "it is not WebAssembly", "accepted"] {
+    // It is rare that a changed bit is one of the first bytes.
+    let rare = soak::is_whole().then_some("it is not WebAssembly");
+    for reason in ["it is not a valid component", "it does not export", "accepted"].into_iter().chain(rare) {
         assert!(counts.contains_key(reason), "nothing was {reason:?}: {counts:?}");
     }
     println!("{counts:?}, {compiled} of the accepted compiled");
-    println!("hostile: malformed components: {ALL} of {ALL} refused with a reason or compiled, 0 faults of the host");
+    println!("hostile: malformed components: {all} of {all} refused with a reason or compiled, 0 faults of the host");
 }

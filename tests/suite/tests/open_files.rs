@@ -7,9 +7,8 @@ use suite::{Client, Home, Server, plugin};
 
 const READ: &str = r#"grants.filesystem = [{ host = "work", guest = "/work", access = "read" }]"#;
 
-/// A confined process hides what it holds from an ordinary user.
 fn client(home: Home, config: &str) -> Client {
-    Client::of_server(Server::spawn(home, config, &["--no-confine"], |_| {}))
+    Client::of_server(Server::measurable(home, config, &[], |_| {}))
 }
 
 #[test]
@@ -40,11 +39,8 @@ fn listings_are_read_piece_by_piece() {
     let names = client.run("open-listings", json!({"n": 0, "path": "/work/many"})).good();
     let names: Vec<&str> = names.split(' ').collect();
     assert_eq!((names.len(), names[0].get(..6), names.last()), (12_001, Some("00000-"), Some(&"inner/")));
-    client.server.forget_peak();
-    let before = client.server.memory();
-    let called = client.run("open-listings", json!({"path": "/work/many"}));
+    let (called, grown) = client.measured(|client| client.run("open-listings", json!({"path": "/work/many"})));
     assert!(called.is_error(), "{}", called.result());
-    let grown = client.server.peak_memory().saturating_sub(before);
     assert!(grown < 64 << 20, "the host held {} MiB of listings", grown >> 20);
 }
 

@@ -127,7 +127,8 @@ fn errors_and_nothing_are_told_apart() {
 #[test]
 fn results_take_no_more_memory_than_they_may() {
     let flood = plugin("plain-flood", "limits.fuel = 10_000_000_000");
-    let mut client = Client::of(&(flood + &plugin("echo", "")));
+    let config = flood + &plugin("echo", "");
+    let mut client = Client::of_server(Server::measurable(Home::new(), &config, &[], |_| {}));
     client.call("plain-flood__text", json!({"count": 1})).good();
     let mut wrong = vec![];
     for (tool, counts) in [
@@ -139,11 +140,9 @@ fn results_take_no_more_memory_than_they_may() {
         ("text", [2_000, 1_000_000, 8_000_000, 40_000_000]),
     ] {
         for (at, count) in counts.into_iter().enumerate() {
-            client.server.forget_peak();
             let argument = if tool == "bytes" { json!(count.to_string()) } else { json!(count) };
-            let before = client.server.memory();
-            let called = client.call(&format!("plain-flood__{tool}"), json!({"count": argument}));
-            let more = client.server.peak_memory().saturating_sub(before);
+            let (called, more) =
+                client.measured(|client| client.call(&format!("plain-flood__{tool}"), json!({"count": argument})));
             let ended = if called.is_error() { called.code().to_owned() } else { "ok".to_owned() };
             println!("{tool} {count}: {ended}, {} MiB", more >> 20);
             let expected = match at {

@@ -11,8 +11,12 @@ use suite::{Called, Client, Era, Home, Server, agent, paths, plugin, plugin_from
 /// Memory of the server that a call may take for a moment.
 const FOR_A_CALL: u64 = 64 << 20;
 
+fn config(settings: &str) -> String {
+    plugin("program", settings) + &plugin("echo", "")
+}
+
 fn client(settings: &str) -> Client {
-    Client::new(Server::start(&(plugin("program", settings) + &plugin("echo", ""))), Era::Modern, true)
+    Client::new(Server::start(&config(settings)), Era::Modern, true)
 }
 
 /// The program with a manifest, and its configuration with a directory that it may read.
@@ -144,12 +148,13 @@ fn endless_programs_end_within_their_limits() {
     for (deadline, expected, programs) in
         [("2m", "fuel-exhausted", &uses_fuel[..]), ("5s", "deadline-exceeded", &["endless-waits"])]
     {
-        let mut client = client(&format!("limits.fuel = 200_000_000\nlimits.deadline = \"{deadline}\""));
+        let limits = format!("limits.fuel = 200_000_000\nlimits.deadline = \"{deadline}\"");
+        let server = Server::measurable(Home::new(), &config(&limits), &[], |_| {});
+        let mut client = Client::new(server, Era::Modern, true);
+        // Loads its code.
+        run(&mut client, &["lines", "1"]).good();
         for what in programs {
-            client.server.forget_peak();
-            let before = client.server.memory();
-            let called = run(&mut client, &[what]);
-            let more = client.server.peak_memory().saturating_sub(before);
+            let (called, more) = client.measured(|client| run(client, &[what]));
             println!("{what}: {} chunks, {} MiB", said(&called).len(), more >> 20);
             assert_eq!(called.code(), expected, "{what}");
             assert!(more < FOR_A_CALL, "{what}: {} MiB", more >> 20);

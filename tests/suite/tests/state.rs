@@ -235,11 +235,20 @@ fn concurrent_calls_share_one_directory_quota() {
     assert!((5..8).contains(&failed), "{failed} of 8 had no room for 20,000 bytes in 64 KiB");
 }
 
-/// The plugin with 256 KiB, over HTTP, and its directory.
+/// The plugin with 256 KiB.
+fn own_config(more: &str) -> String {
+    plugin("own-folder", &format!("grants.scratch = {{ guest = \"/own\", size = \"256 KiB\" }}\n{more}"))
+}
+
+/// Its directory.
+fn own_folder(server: &Server) -> std::path::PathBuf {
+    server.home.path().join("state/scratch/plugins.own-folder")
+}
+
+/// The plugin over HTTP, and its directory.
 fn own_over_http(more: &str) -> (Server, SocketAddr, std::path::PathBuf) {
-    let grants = format!("grants.scratch = {{ guest = \"/own\", size = \"256 KiB\" }}\n{more}");
-    let (server, address) = Server::start_http(&plugin("own-folder", &grants));
-    let folder = server.home.path().join("state/scratch/plugins.own-folder");
+    let (server, address) = Server::start_http(&own_config(more));
+    let folder = own_folder(&server);
     (server, address, folder)
 }
 
@@ -259,15 +268,12 @@ fn what_is_nested_beyond_all_paths_counts() {
 
 #[test]
 fn a_removed_file_that_another_call_holds_still_counts() {
-    let (server, address, folder) = own_over_http("");
+    let server = Server::measurable(Home::new(), &own_config(""), &["--http", "127.0.0.1:0"], |_| {});
+    let (address, folder) = (server.address(), own_folder(&server));
     own_http(address, "write a", 200 << 10).good();
     std::thread::scope(|scope| {
         let holder = scope.spawn(|| own_http(address, "hold a", 0));
-        let fds = format!("/proc/{}/fd", server.id());
-        let held = || {
-            let open = std::fs::read_dir(&fds).unwrap().flatten().filter_map(|fd| std::fs::read_link(fd.path()).ok());
-            open.into_iter().any(|path| path == folder.join("a")).then_some(())
-        };
+        let held = || server.has_open(&folder.join("a")).then_some(());
         suite::eventually(suite::PATIENCE, held).unwrap();
         own_http(address, "remove a", 0).good();
         let next = own_http(address, "write b", 200 << 10);

@@ -4,8 +4,8 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::checks::with_peers;
 use crate::command::{cargo, check, step};
+use crate::peers::with_peers;
 use crate::repo::Repo;
 use crate::{python, setup, wasm};
 

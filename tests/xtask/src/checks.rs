@@ -1,107 +1,98 @@
 //! `cargo xtask test`: what continuous integration runs, with the checks that fail soonest first.
 
-use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 
+use crate::affected::Affected;
+use crate::built::Program;
 use crate::command::{cargo, check};
 use crate::repo::Repo;
-use crate::{adapters, code, conformance, languages, registry, rmcp, sdks, setup};
+use crate::stages::Stages;
+use crate::{adapters, built, code, conformance, languages, needs, sdks, setup, test_run};
 
-/// What a run from an empty `target` takes of the disk.
-const NEEDED_GIGABYTES: u64 = 10;
+/// The workspaces whose format is checked.
+const WORKSPACES: [&str; 7] = [
+    ".",
+    "plugins",
+    "tests/guests",
+    "tests/languages/rust",
+    "tests/conformance",
+    "tests/bench/guest",
+    "tests/clients/rmcp",
+];
 
-/// Runs format, lints, set-up and all tests.
-pub(crate) fn run(repo: &Repo) -> Result<()> {
-    let start = Instant::now();
-    let plugins = repo.root.join("plugins/Cargo.toml");
-    warn_of_little_room(repo);
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Runs only what the files can break that have changed since this commit [default: the last one], without the tests that
+    /// compute a lot or measure.
+    #[arg(long, value_name = "COMMIT", num_args = 0..=1, default_missing_value = "HEAD")]
+    changed: Option<String>,
+}
 
-    heading("format");
-    for workspace in [
-        ".",
-        "plugins",
-        "tests/guests",
-        "tests/languages/rust",
-        "tests/conformance",
-        "tests/bench/guest",
-        "tests/clients/rmcp",
-    ] {
+/// Runs format, lints, set-up and all tests, and prints what each stage took.
+pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
+    needs::of_tests(repo)?;
+    let repo = &repo.linting();
+    let (start, mut stages) = (Instant::now(), Stages::begin());
+    let done = match &options.changed {
+        Some(commit) => changed(repo, &mut stages, commit),
+        None => all(repo, &mut stages),
+    };
+    println!("\n{}", stages.table());
+    done?;
+    let which = if options.changed.is_some() { "The" } else { "All" };
+    println!("\n{which} checks and tests passed in {} s.", start.elapsed().as_secs());
+    Ok(())
+}
+
+fn all(repo: &Repo, stages: &mut Stages) -> Result<()> {
+    stages.run("format", || format(repo))?;
+    let programs = stages.run("host and tests, with lints", || built::everything(repo))?;
+    stages.run("plugins, guests and clients", || setup::everything(repo))?;
+    stages.run("tests of the SDKs and client adapters", || sdk_tests(repo))?;
+    stages.run("tests of the plugins, native", || plugin_tests(repo))?;
+    stages.run("tests", || rust_tests(repo, &programs))?;
+    stages.run("conformance", || conformance::both(repo))
+}
+
+/// What a change can break, soonest first; the whole is for continuous integration.
+fn changed(repo: &Repo, stages: &mut Stages, commit: &str) -> Result<()> {
+    let affected = Affected::since(repo, commit)?;
+    stages.run("format", || format(repo))?;
+    let programs = stages.run("host and tests, with lints", || built::everything(repo))?;
+    stages.run("plugins, guests and clients", || setup::everything(repo))?;
+    stages.run("tests", || {
+        test_run::run(repo, &programs, |program, test, is_long| affected.includes(program, test, is_long))
+    })
+}
+
+fn format(repo: &Repo) -> Result<()> {
+    for workspace in WORKSPACES {
         let manifest = repo.root.join(workspace).join("Cargo.toml");
         check(cargo().args(["fmt", "--all", "--check", "--manifest-path"]).arg(manifest))
             .context("some files are not formatted; `cargo fmt --all` in that workspace mends it")?;
     }
-    heading("set-up");
-    setup::everything(repo)?;
-
-    heading("lints");
-    check(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]).current_dir(&repo.root))?;
-    let mut clippy = cargo();
-    clippy.args(["clippy", "--all-targets", "--manifest-path"]).arg(&plugins);
-    check(clippy.arg("--target-dir").arg(repo.cargo_target()).args(["--", "-D", "warnings"]).current_dir(&repo.root))?;
-
-    let mut clippy = cargo();
-    clippy.args(["clippy", "--all-targets", "--manifest-path"]).arg(rmcp::manifest(repo));
-    check(clippy.arg("--target-dir").arg(repo.cargo_target()).args(["--", "-D", "warnings"]).current_dir(&repo.root))?;
-
-    heading("tests of the client adapters");
-    adapters::test(repo)?;
-    code::test(repo)?;
-
-    heading("tests of the SDKs for Python, JavaScript, C and Go");
-    languages::test(repo)?;
-    sdks::c(repo)?;
-    sdks::go(repo)?;
-
-    heading("tests");
-    // The whole workspace at once, so that both share the compiled dependencies: alone, the host would enable fewer
-    // features of wasmtime.
-    check(cargo().args(["build", "--workspace"]).current_dir(&repo.root))?;
-    check(with_peers(repo, cargo().args(["test", "--workspace"])).current_dir(&repo.root))?;
-
-    heading("tests of the plugins, native");
-    // The same target folder, so that dependencies of both workspaces are compiled once.
-    check(
-        cargo()
-            .args(["test", "--manifest-path"])
-            .arg(&plugins)
-            .arg("--target-dir")
-            .arg(repo.cargo_target())
-            .current_dir(&repo.root),
-    )?;
-
-    heading("conformance");
-    conformance::both(repo)?;
-
-    println!("\nAll checks and tests passed in {} s.", start.elapsed().as_secs());
     Ok(())
 }
 
-/// Passes the paths of the host, the real clients and the registry to a program of the suite.
-pub(crate) fn with_peers<'a>(repo: &Repo, command: &'a mut Command) -> &'a mut Command {
-    command
-        .env("PORTCULLIS_BIN", repo.binary("debug", "portcullis"))
-        .env("PORTCULLIS_PYTHON", repo.python())
-        .env("PORTCULLIS_NODE_MODULES", repo.node_modules())
-        .env("PORTCULLIS_AGENTS", repo.agents())
-        .env("PORTCULLIS_LIBRARIES", repo.libraries())
-        .env("PORTCULLIS_RMCP_CLIENT", rmcp::program(repo))
-        .env("PORTCULLIS_DOCKER_REGISTRY", registry::program(repo))
+fn sdk_tests(repo: &Repo) -> Result<()> {
+    adapters::test(repo)?;
+    code::test(repo)?;
+    languages::test(repo)?;
+    sdks::c(repo)?;
+    sdks::go(repo)
 }
 
-/// A full disk shows itself after ten minutes only, and then as whatever could not be written.
-fn warn_of_little_room(repo: &Repo) {
-    let Ok(disk) = rustix::fs::statvfs(&repo.root) else { return };
-    let free = disk.f_bavail.saturating_mul(disk.f_frsize) / 1_000_000_000;
-    if free < NEEDED_GIGABYTES && !repo.cargo_target().join("debug").exists() {
-        eprintln!(
-            "warning: the tests need {NEEDED_GIGABYTES} GB of disk, and {} has {free} GB left",
-            repo.root.display()
-        );
-    }
+fn rust_tests(repo: &Repo, programs: &[Program]) -> Result<()> {
+    test_run::run(repo, programs, |_, _, _| true)?;
+    // Only rustdoc can run the examples in comments.
+    check(repo.cargo().args(["test", "--quiet", "--workspace", "--doc"]))
 }
 
-fn heading(what: &str) {
-    println!("\n== {what}");
+fn plugin_tests(repo: &Repo) -> Result<()> {
+    let mut test = repo.cargo();
+    test.args(["test", "--manifest-path"]).arg(repo.root.join("plugins/Cargo.toml"));
+    // The same target folder, so that dependencies of both workspaces are compiled once.
+    check(test.arg("--target-dir").arg(repo.cargo_target()))
 }

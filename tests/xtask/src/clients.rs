@@ -1,7 +1,6 @@
 //! `cargo xtask clients`: what every real client sees, side by side, when a guest asks it questions and when a plugin calls it
 //! back through every lane; with `--agents` or `--libraries`, real agents or client libraries on one journey; with `--tasks`, those that follow tasks.
 
-use std::fs;
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -9,14 +8,14 @@ use clap::Args;
 
 use crate::command::{cargo, check, output, step};
 use crate::repo::Repo;
-use crate::{checks, setup};
+use crate::{document, peers, setup};
 
 /// The guest that asks the questions.
 const GUESTS: [&str; 1] = ["ask"];
 /// The guests on the journey.
 const JOURNEY: [&str; 5] = ["echo", "slow-stream", "spin", "large", "wait-forever"];
 /// The document that shows the table of a program.
-fn document(program: &str) -> &'static str {
+fn page(program: &str) -> &'static str {
     match program {
         "task-clients" => "host/docs/task-clients.md",
         _ => "host/docs/clients.md",
@@ -66,34 +65,23 @@ fn transcripts(repo: &Repo) -> Result<()> {
     setup::for_clients(repo, &GUESTS)?;
     build(repo)?;
     let mut compare = Command::new(repo.binary("debug", "transcripts"));
-    check(checks::with_peers(repo, &mut compare).current_dir(&repo.root)).context("not every client sees the same")
+    check(peers::with_peers(repo, &mut compare).current_dir(&repo.root)).context("not every client sees the same")
 }
 
 /// Prints the table of the journeys, by the program of this name; fails unless each goes as well as its client allows.
 fn journey(repo: &Repo, options: &Options, program: &str) -> Result<()> {
     build(repo)?;
     let mut journeys = Command::new(repo.binary("debug", program));
-    checks::with_peers(repo, &mut journeys).args(&options.only).current_dir(&repo.root);
+    peers::with_peers(repo, &mut journeys).args(&options.only).current_dir(&repo.root);
     if !options.write {
         return check(&mut journeys).context("not every client goes through the journey");
     }
     let table = output(&mut journeys).context("not every client goes through the journey; nothing is written")?;
-    replace(repo, program, &table)
+    document::replace(repo, page(program), program, &table)
 }
 
 fn build(repo: &Repo) -> Result<()> {
     step("building the host and the clients' part of the suite", || {
         check(cargo().args(["build", "--quiet", "--workspace", "--bins"]).current_dir(&repo.root))
     })
-}
-
-/// Replaces what is between `<!-- NAME:begin -->` and `<!-- NAME:end -->` in the document.
-fn replace(repo: &Repo, name: &str, table: &str) -> Result<()> {
-    let document = document(name);
-    let path = repo.root.join(document);
-    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {document}"))?;
-    let (begin, end) = (format!("<!-- {name}:begin -->\n"), format!("<!-- {name}:end -->"));
-    let parts = text.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(&end)?.1)));
-    let (before, after) = parts.with_context(|| format!("{document} has no `{}`", begin.trim()))?;
-    fs::write(&path, format!("{before}{begin}{table}{end}{after}")).with_context(|| format!("cannot write {document}"))
 }

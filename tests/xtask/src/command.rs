@@ -4,9 +4,10 @@ use std::env;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+
+use crate::stages::{self, Measured};
 
 /// The cargo that runs us, so that a chosen toolchain stays in use.
 pub(crate) fn cargo() -> Command {
@@ -45,15 +46,16 @@ pub(crate) fn quiet(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Announces a step that may take a while, runs it, and prints how long it took.
+/// Announces a step that may take a while, runs it, and prints how long it took. Between the two lines, cargo shows what it builds.
 pub(crate) fn step<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    eprint!("  {what} ... ");
-    let start = Instant::now();
+    eprintln!("  {what} ...");
+    let measured = Measured::begin();
     let done = work().with_context(|| format!("set-up failed at: {what}"));
     match &done {
-        Ok(_) => eprintln!("{:.1} s", start.elapsed().as_secs_f32()),
-        Err(_) => eprintln!("failed"),
+        Ok(_) => eprintln!("  {what}: {:.1} s", measured.elapsed().as_secs_f32()),
+        Err(_) => eprintln!("  {what}: failed"),
     }
+    stages::note(what, measured);
     done
 }
 

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::command;
 use crate::repo::Repo;
-use crate::setup;
+use crate::{built, setup};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -92,7 +92,7 @@ fn measure(repo: &Repo) -> Result<()> {
 /// Runs these tests, so often or with so many.
 fn suite(repo: &Repo, tests: &str, (variable, count): (&str, u32)) -> Result<()> {
     setup::for_hostile(repo)?;
-    command::check(command::cargo().args(["build", "--quiet", "--workspace", "--bins"]).current_dir(&repo.root))?;
+    built::host(repo)?;
     let mut test = command::cargo();
     test.args(["test", "--quiet", "--workspace", "--test", "suite", "--", tests, "--nocapture"]);
     test.args(["--test-threads", "1"]).env(variable, count.to_string());

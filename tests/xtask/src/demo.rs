@@ -12,11 +12,13 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 
-use crate::built;
 use crate::command::{check, step};
 use crate::repo::Repo;
 use crate::server::Server;
-use crate::setup;
+use crate::{needs, setup};
+
+/// The plugins that are shown: `survey` calls `notes` back, and `files` is what is installed.
+const PLUGINS: [&str; 4] = ["hello", "files", "survey", "notes"];
 
 /// The guests of `tests/guests` that the demo shows being stopped.
 const GUESTS: [&str; 2] = ["spin", "eat-memory"];
@@ -36,6 +38,7 @@ pub(crate) enum Demo {
 }
 
 pub(crate) fn run(repo: &Repo, demo: Demo) -> Result<()> {
+    needs::of_demo()?;
     match demo {
         Demo::Tools => tools(repo),
         Demo::Install => install::run(repo),
@@ -45,8 +48,7 @@ pub(crate) fn run(repo: &Repo, demo: Demo) -> Result<()> {
 
 /// Sets up, builds, and runs both halves; fails when the output differs from what the demo expects.
 fn tools(repo: &Repo) -> Result<()> {
-    setup::for_demo(repo, &GUESTS)?;
-    built::host(repo)?;
+    setup::for_demo(repo, &PLUGINS, &GUESTS)?;
     let config = repo.clients().join("demo.toml");
     let folder = repo.target.join("demo");
     let notes = empty_notes(&folder)?;

@@ -8,9 +8,8 @@ mod weaken;
 
 use anyhow::Result;
 
-use crate::command::{cargo, check, step};
 use crate::repo::Repo;
-use crate::setup;
+use crate::{built, setup};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -29,6 +28,11 @@ pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
     if let Some(names) = &options.mutants {
         return mutants::run(repo, names);
     }
-    step("building the host", || check(cargo().args(["build", "--quiet", "--workspace"]).current_dir(&repo.root)))?;
-    figures::run(repo, &options.only)
+    built::host(repo)?;
+    figures::run(repo, &options.only).map(drop)
+}
+
+/// Runs only what is done very often, and returns the figures as a table of a page.
+pub(crate) fn soaks(repo: &Repo) -> Result<String> {
+    figures::run(repo, &figures::SOAKS.map(str::to_owned))
 }

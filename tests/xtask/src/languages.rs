@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use crate::command::{check, quiet, step};
 use crate::repo::Repo;
 use crate::stamp::unless_fresh;
-use crate::{built, wasm};
+use crate::wasm;
 
 /// Builds the plugin of the behaviour suite in each language: `target/languages/<language>.wasm`; and `typed.wasm`, whose schemas
 /// are made of types of TypeScript.
@@ -46,7 +46,6 @@ fn component(repo: &Repo, folder: &str, language: &str, to: &Path) -> Result<()>
     inputs.extend(folders(&repo.root.join("guest-sdk/toolchains"))?);
     let stamp = repo.target.join("built").join(folder.replace('/', "-"));
     unless_fresh(&stamp, &inputs, to, || {
-        built::host(repo)?;
         step(&format!("building {folder}"), || {
             std::fs::create_dir_all(to.parent().unwrap_or(&repo.target))?;
             quiet(repo.portcullis().arg("build").arg(&from).arg("--output").arg(to))

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, reason = "a tool for people at a terminal; no MCP wire here")]
 
 mod adapters;
+mod affected;
 mod agents;
 mod bench;
 mod built;
@@ -13,11 +14,14 @@ mod command;
 mod conformance;
 mod crash;
 mod demo;
+mod document;
 mod fuzz;
 mod hostile;
 mod languages;
 mod libraries;
+mod needs;
 mod node;
+mod peers;
 mod python;
 mod recipe;
 mod registry;
@@ -26,7 +30,10 @@ mod rmcp;
 mod sdks;
 mod server;
 mod setup;
+mod soak;
+mod stages;
 mod stamp;
+mod test_run;
 mod wasm;
 mod wit;
 mod workspace_copy;
@@ -55,10 +62,12 @@ enum Task {
         #[arg(value_enum, default_value = "tools")]
         what: demo::Demo,
     },
-    /// Checks format and lints, then runs all tests.
-    Test,
+    /// Checks format and lints, then runs all tests, or those that a change can break.
+    Test(checks::Options),
     /// Runs all attack tests and prints their results in one table.
     Hostile(hostile::Options),
+    /// Runs the tests that do something very often, whole: each run of the tests does a tenth of it.
+    Soak(soak::Options),
     /// Follows the recipe for a new import in a copy of the repository, for a toy, and tests the result.
     Recipe,
     /// Compares what every real client sees when the same guest asks it questions; or takes agents or libraries on a journey.
@@ -92,8 +101,9 @@ fn run(args: Args) -> Result<()> {
     match args.task {
         Task::Setup => setup::everything(&repo),
         Task::Demo { what } => demo::run(&repo, what),
-        Task::Test => checks::run(&repo),
+        Task::Test(options) => checks::run(&repo, &options),
         Task::Hostile(options) => hostile::run(&repo, &options),
+        Task::Soak(options) => soak::run(&repo, &options),
         Task::Recipe => recipe::run(&repo),
         Task::Clients(options) => clients::run(&repo, &options),
         Task::Conformance(options) => conformance::run(&repo, &options),

@@ -9,9 +9,12 @@ use crate::command::{quiet, step};
 use crate::repo::Repo;
 use crate::stamp::unless_fresh;
 
+/// The least version that the clients and tests work with.
+pub(crate) const LEAST: (u32, u32) = (3, 11);
+
 /// Makes `target/venv` from `tests/clients/requirements.txt`.
 pub(crate) fn packages(repo: &Repo) -> Result<()> {
-    install(&repo.clients().join("requirements.txt"), &repo.target.join("venv"), (3, 11))
+    install(&repo.clients().join("requirements.txt"), &repo.target.join("venv"), LEAST)
 }
 
 /// Makes a virtual environment with all that a file requires, from this version of Python or a newer one.
@@ -33,7 +36,7 @@ pub(crate) fn install(requirements: &Path, venv: &Path, version: (u32, u32)) -> 
 }
 
 /// An installed Python of this version or a newer one.
-fn interpreter((major, minor): (u32, u32)) -> Result<&'static Path> {
+pub(crate) fn interpreter((major, minor): (u32, u32)) -> Result<&'static Path> {
     let asks = format!("import sys; print(sys.version_info >= ({major}, {minor}))");
     for name in ["python3", "python3.14", "python3.13", "python3.12", "python3.11"] {
         let mut python = Command::new(name);

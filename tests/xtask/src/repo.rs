@@ -6,6 +6,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use crate::command::cargo;
+
 /// Executables have a suffix on some platforms.
 const EXE: &str = env::consts::EXE_SUFFIX;
 
@@ -17,6 +19,8 @@ pub(crate) struct Repo {
     pub(crate) target: PathBuf,
     /// The target folder of the workspace's own binaries; `CARGO_TARGET_DIR` moves it.
     cargo_target: PathBuf,
+    /// Whether its crates are linted while they are built.
+    lints: bool,
 }
 
 impl Repo {
@@ -26,12 +30,34 @@ impl Repo {
         let root = here.ancestors().nth(2).context("xtask lives two folders below the root")?.to_path_buf();
         let target = root.join("target");
         let cargo_target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| target.clone(), |dir| root.join(dir));
-        Ok(Self { root, target, cargo_target })
+        Ok(Self { root, target, cargo_target, lints: false })
     }
 
     /// A copy of the repository, which shares the target folder of the workspace's binaries.
     pub(crate) fn copied_to(&self, root: PathBuf) -> Self {
-        Self { target: root.join("target"), root, cargo_target: self.cargo_target.clone() }
+        Self { target: root.join("target"), root, cargo_target: self.cargo_target.clone(), lints: self.lints }
+    }
+
+    /// The same, whose builds fail on any lint. A run of clippy beside the build would look at all dependencies once more.
+    pub(crate) fn linting(&self) -> Self {
+        Self { lints: true, ..self.copied_to(self.root.clone()) }
+    }
+
+    /// Whether its crates are linted while they are built.
+    pub(crate) fn is_linting(&self) -> bool {
+        self.lints
+    }
+
+    /// Cargo in the root, for crates that run on this machine.
+    pub(crate) fn cargo(&self) -> Command {
+        let mut cargo = cargo();
+        if self.lints {
+            // What `cargo clippy` sets for `-D warnings`; but here its driver, a compiler with lints, also makes the programs.
+            cargo.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
+            cargo.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
+        }
+        cargo.current_dir(&self.root);
+        cargo
     }
 
     /// The WIT from which plugins in other languages get their bindings.

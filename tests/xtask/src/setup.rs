@@ -3,10 +3,11 @@
 use anyhow::Result;
 
 use crate::repo::Repo;
-use crate::{adapters, agents, code, languages, libraries, node, python, registry, rmcp, wasm};
+use crate::{adapters, agents, built, code, languages, libraries, node, python, registry, rmcp, wasm};
 
 /// Builds the toolchains, all plugins in all languages, and all test guests.
 pub(crate) fn everything(repo: &Repo) -> Result<()> {
+    built::host(repo)?;
     rust_plugins(repo)?;
     wasm::guests(repo)?;
     python::packages(repo)?;
@@ -24,13 +25,15 @@ pub(crate) fn everything(repo: &Repo) -> Result<()> {
     languages::all(repo)
 }
 
-/// Builds what a demo needs: the Rust plugins, misbehaving guests, the Python client.
-pub(crate) fn for_demo(repo: &Repo, guests: &[&str]) -> Result<()> {
-    rust_plugins(repo)?;
+/// Builds what a demo needs, and nothing else: some Rust plugins, misbehaving guests, the Python client, the host.
+pub(crate) fn for_demo(repo: &Repo, plugins: &[&str], guests: &[&str]) -> Result<()> {
+    wasm::add_target(repo)?;
+    wasm::some_plugins(repo, plugins)?;
     if !guests.is_empty() {
         wasm::some_guests(repo, guests)?;
     }
-    python::packages(repo)
+    python::packages(repo)?;
+    built::host(repo)
 }
 
 /// Builds what the transcripts of real clients need: the clients, the guest that asks them and the plugins that call
@@ -46,6 +49,7 @@ pub(crate) fn for_clients(repo: &Repo, guests: &[&str]) -> Result<()> {
 
 /// Builds what the journey of real agents needs: the agents, the plugins in Rust and in Python, and some guests.
 pub(crate) fn for_agents(repo: &Repo, guests: &[&str]) -> Result<()> {
+    built::host(repo)?;
     rust_plugins(repo)?;
     wasm::some_guests(repo, guests)?;
     python::packages(repo)?;
@@ -55,6 +59,7 @@ pub(crate) fn for_agents(repo: &Repo, guests: &[&str]) -> Result<()> {
 
 /// Builds what the journey of client libraries needs: the libraries, all plugins, and some guests.
 pub(crate) fn for_libraries(repo: &Repo, guests: &[&str]) -> Result<()> {
+    built::host(repo)?;
     rust_plugins(repo)?;
     wasm::some_guests(repo, guests)?;
     python::packages(repo)?;

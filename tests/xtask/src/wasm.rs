@@ -31,6 +31,12 @@ pub(crate) fn plugins(repo: &Repo) -> Result<()> {
     copy(build(repo, "plugins", &[])?, &repo.plugins())
 }
 
+/// Builds only the named plugins.
+pub(crate) fn some_plugins(repo: &Repo, names: &[&str]) -> Result<()> {
+    let wanted: Vec<_> = names.iter().flat_map(|name| ["--package", name]).collect();
+    copy(build(repo, "plugins", &wanted)?, &repo.plugins())
+}
+
 /// Builds every misbehaving guest into `target/guests/<behaviour>.wasm`.
 pub(crate) fn guests(repo: &Repo) -> Result<()> {
     copy(build(repo, "tests/guests", &["--examples"])?, &repo.target.join("guests"))
@@ -78,7 +84,7 @@ fn build(repo: &Repo, workspace: &str, which: &[&str]) -> Result<Vec<PathBuf>> {
     let folder = repo.root.join(workspace);
     step(&format!("building {workspace} for {TARGET}"), || {
         let mut command = cargo();
-        command.args(["build", "--release", "--quiet", "--message-format=json-render-diagnostics"]);
+        command.args(["build", "--release", "--message-format=json-render-diagnostics"]);
         command.args(["--target", TARGET, "--target-dir"]).arg(repo.target.join("wasm")).args(which);
         if folder.join("Cargo.lock").exists() {
             command.arg("--locked");

@@ -36,6 +36,11 @@ impl Base {
         ])
     }
 
+    /// Appends a function of so many blocks inside one another. Some 700,000 are as long as a function may be.
+    pub(super) fn blocks(&self, number: usize) -> Vec<u8> {
+        self.function(&[0], &[BLOCK.repeat(number), vec![END; number]].concat())
+    }
+
     /// Appends a component with these sections.
     fn component(&self, sections: &[Vec<u8>]) -> Vec<u8> {
         self.and(&section(COMPONENT, &[COMPONENT_HEAD, &*sections.concat()].concat()))
@@ -291,7 +296,7 @@ pub(super) const BOMBS: &[Bomb] = &[
         words: "units of fuel are used up",
         bytes: |_| behaviour("start-section"),
     },
-    // For these bombs the compiler itself has to be stopped.
+    // For this one the compiler itself has to be stopped.
     Bomb {
         what: "20,000 loops inside one another, 5,000 values alive in each",
         words: "compiling",
@@ -303,10 +308,5 @@ pub(super) const BOMBS: &[Bomb] = &[
             let ends = [0x41, 0, 0x0d, 0, END].repeat(20_000);
             base.function(&[&[1], &*number(5_000), &[0x7e]].concat(), &[turns, ends].concat())
         },
-    },
-    Bomb {
-        what: "300,000 blocks inside one another",
-        words: "compiling",
-        bytes: |base| base.function(&[0], &[BLOCK.repeat(300_000), vec![END; 300_000]].concat()),
     },
 ];

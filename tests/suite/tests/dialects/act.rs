@@ -2,7 +2,7 @@
 
 use super::{refused, speaks};
 use serde_json::{Value, json};
-use suite::{Client, Home, plugin, portcullis};
+use suite::{Client, Home, Server, plugin, portcullis};
 
 #[test]
 fn tools_of_act_are_listed_and_called() {
@@ -44,7 +44,8 @@ fn tools_of_act_are_listed_and_called() {
 #[test]
 fn a_hostile_component_of_act_is_bounded() {
     let limits = "limits.fuel = 2_000_000_000\nlimits.deadline = \"20s\"\nlimits.breaker.failures = 0";
-    let mut client = Client::of(&(plugin("act-hostile", limits) + &plugin("echo", "")));
+    let config = plugin("act-hostile", limits) + &plugin("echo", "");
+    let mut client = Client::of_server(Server::measurable(Home::new(), &config, &[], |_| {}));
     assert!(
         client
             .tools()
@@ -54,15 +55,14 @@ fn a_hostile_component_of_act_is_bounded() {
             .get("annotations")
             .is_none_or(|hints| hints["readOnlyHint"] != true)
     );
-    let before = client.server.memory();
-    client.server.forget_peak();
-    let mut run = |what: &str| client.call("act-hostile__run", json!({ "what": what }));
-    for what in ["deep", "length", "wide", "halves", "text", "json", "many"] {
-        assert_eq!(run(what).code(), "invalid-output", "{what}");
-    }
-    assert_eq!(run("giant").code(), "hostcall-exceeded");
-    assert_eq!(run("spin").code(), "fuel-exhausted");
-    let grown = client.server.peak_memory().saturating_sub(before);
+    let ((), grown) = client.measured(|client| {
+        let mut run = |what: &str| client.call("act-hostile__run", json!({ "what": what }));
+        for what in ["deep", "length", "wide", "halves", "text", "json", "many"] {
+            assert_eq!(run(what).code(), "invalid-output", "{what}");
+        }
+        assert_eq!(run("giant").code(), "hostcall-exceeded");
+        assert_eq!(run("spin").code(), "fuel-exhausted");
+    });
     assert!(grown < 128 << 20, "the server took {} MiB more", grown >> 20);
     client.check_alive();
 }

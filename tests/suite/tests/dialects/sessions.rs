@@ -144,12 +144,14 @@ fn a_session_is_within_the_quota_of_state() {
 
 #[test]
 fn handles_of_sessions_are_counted() {
-    let mut client = client_of("wasmcp-session", "grants.state = {}\nlimits.fuel = 20_000_000_000");
-    let before = client.server.memory();
-    client.server.forget_peak();
-    let held = client.call("todo__hold", json!({}));
+    let home = Home::new();
+    let settings = "grants.state = {}\nlimits.fuel = 20_000_000_000";
+    let config = plugin_from("todo", &requesting(&home, "wasmcp-session"), settings);
+    let mut client = Client::of_server(Server::measurable(home, &config, &[], |_| {}));
+    // Loads its code.
+    client.call("todo__list", json!({})).good();
+    let (held, grown) = client.measured(|client| client.call("todo__hold", json!({})));
     assert!(held.is_error() && held.code() == "handles-exceeded", "{}", held.result());
-    let grown = client.server.peak_memory().saturating_sub(before);
     assert!(grown < 64 << 20, "the server took {} MiB more", grown >> 20);
     assert_eq!(client.call("todo__list", json!({})).good(), "");
 }

@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::command::{cargo, check, step};
+use crate::command::step;
 use crate::repo::Repo;
-use crate::{node, wasm};
+use crate::{built, node, wasm};
 use requirements::{REVISIONS, Requirements};
 use suite::Suite;
 use table::Row;
@@ -55,7 +55,7 @@ pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
     node::install(&places.source, &places.built.join("suite"), "installing the conformance suite", &[])?;
     wasm::add_target(repo)?;
     wasm::conformance(repo)?;
-    step("building the host", || check(cargo().args(["build", "--quiet", "--workspace"]).current_dir(&repo.root)))?;
+    built::host(repo)?;
     scratch::reset(&places.built)?;
 
     let suite = Suite::find(&places.built.join("suite"))?;

@@ -7,15 +7,16 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::built;
 use crate::command::{check, step};
 use crate::repo::Repo;
 use crate::setup;
 
+/// The plugins of the two sides.
+const PLUGINS: [&str; 3] = ["calendar", "planner", "expense"];
+
 /// Sets up, builds, and plays the session; fails when the output differs from what the demo expects.
 pub(crate) fn run(repo: &Repo) -> Result<()> {
-    setup::for_demo(repo, &[])?;
-    built::host(repo)?;
+    setup::for_demo(repo, &PLUGINS, &[])?;
     let folder = repo.target.join("demo");
     step("laying out the table", || lay_out(repo, &folder))?;
     // Builds before the session, so that no compiler output is shown in it.

@@ -5,14 +5,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::built;
 use crate::command::check;
 use crate::repo::Repo;
 use crate::setup;
 
 pub(crate) fn run(repo: &Repo) -> Result<()> {
-    setup::for_demo(repo, &[])?;
-    built::host(repo)?;
+    setup::for_demo(repo, &["files"], &[])?;
     show(repo)
 }
 

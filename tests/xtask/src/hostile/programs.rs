@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::built::{Program, executables, of};
-use crate::checks::with_peers;
 use crate::command::{cargo, step};
+use crate::peers::with_peers;
 use crate::repo::Repo;
 
 /// Where a test is found.
@@ -130,9 +130,9 @@ fn folder(name: &str) -> String {
 /// The programs of a kind whose names begin with a prefix, by the rest of their names: the short names of the host's
 /// crates.
 pub(super) fn by_crate(built: &[Program], prefix: &str, kind: &str) -> BTreeMap<String, PathBuf> {
-    let ours = built.iter().filter(|(_, of, _)| of == kind).filter_map(|(name, _, path)| {
-        let rest = name.strip_prefix(prefix)?.trim_start_matches(['-', '_']);
-        Some((if rest.is_empty() { "portcullis" } else { rest }.to_owned(), path.clone()))
+    let ours = built.iter().filter(|program| program.kind == kind).filter_map(|program| {
+        let rest = program.name.strip_prefix(prefix)?.trim_start_matches(['-', '_']);
+        Some((if rest.is_empty() { "portcullis" } else { rest }.to_owned(), program.path.clone()))
     });
     ours.collect()
 }

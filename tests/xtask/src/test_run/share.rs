@@ -1,0 +1,79 @@
+//! What each test takes of the machine, so that as many run at once as it bears.
+
+use std::thread::available_parallelism;
+
+/// What a test takes of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Share {
+    /// It starts a server, calls some tools, and waits most of the time.
+    Ordinary,
+    /// It keeps a processor busy.
+    Computes,
+    /// It measures time, or fills the machine: nothing else runs meanwhile.
+    Alone,
+}
+use Share::{Alone, Computes, Ordinary};
+
+/// Tests that are long or not ordinary, by the beginnings of their names. The first that fits counts. A first run begins in this
+/// order, so the longest come first.
+const SHARES: &[(&str, Share)] = &[
+    ("held_resources::", Ordinary),
+    ("hostile::table", Computes),
+    ("languages::packages::", Computes),
+    ("bombs::", Computes),
+    ("idempotency::durable::two_processes", Ordinary),
+    ("tasks::crash::", Ordinary),
+    ("crowded::", Computes),
+    ("languages::", Computes),
+    ("pool_shares::", Computes),
+    ("own_plugins::", Computes),
+    ("ui::mistakes_are_explained", Computes),
+    ("agents::", Computes),
+    ("lanes::", Computes),
+    ("adapters::", Computes),
+    ("clients::", Computes),
+    ("libraries::", Computes),
+    ("dev::", Computes),
+    ("hostile::files::", Computes),
+    ("direct_calls::", Computes),
+    ("abuse::", Computes),
+    ("imports::", Computes),
+    ("mangled::", Computes),
+    ("large_answers::", Computes),
+    ("noninterference::", Computes),
+    ("budgets::each_guest", Computes),
+    ("registries::pushed::", Computes),
+    ("cache::", Computes),
+    ("neighbours::", Alone),
+];
+
+/// What all tests that run at once may take, in quarters of a processor.
+pub(super) fn capacity() -> usize {
+    4 * available_parallelism().map_or(2, usize::from)
+}
+
+/// The place of a test in a first run.
+pub(super) fn place(test: &str) -> usize {
+    SHARES.iter().position(|(start, _)| test.starts_with(start)).unwrap_or(SHARES.len())
+}
+
+impl Share {
+    /// The share of a test.
+    pub(super) fn of(test: &str) -> Self {
+        SHARES.get(place(test)).map_or(Ordinary, |(_, share)| *share)
+    }
+
+    /// Whether it would be most of a short run.
+    pub(super) fn is_long(self) -> bool {
+        self != Ordinary
+    }
+
+    /// In quarters of a processor.
+    pub(super) fn cost(self) -> usize {
+        match self {
+            Self::Ordinary => 1,
+            Self::Computes => 4,
+            Self::Alone => capacity(),
+        }
+    }
+}
