@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::affected::Affected;
 use crate::built::Program;
+use crate::busy::Busy;
 use crate::command::{cargo, check};
 use crate::repo::Repo;
 use crate::stages::Stages;
@@ -28,6 +29,12 @@ pub(crate) struct Options {
     /// compute a lot or measure.
     #[arg(long, value_name = "COMMIT", num_args = 0..=1, default_missing_value = "HEAD")]
     changed: Option<String>,
+    /// Runs the Rust tests so often, to find those that depend on luck.
+    #[arg(long, default_value_t = 1)]
+    runs: u32,
+    /// Keeps processors busy with so many loops meanwhile, to find those that depend on a quiet machine.
+    #[arg(long, value_name = "LOOPS", default_value_t = 0)]
+    beside: usize,
 }
 
 /// Runs format, lints, set-up and all tests, and prints what each stage took.
@@ -35,9 +42,10 @@ pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
     needs::of_tests(repo)?;
     let repo = &repo.linting();
     let (start, mut stages) = (Instant::now(), Stages::begin());
+    let _busy = Busy::start(options.beside);
     let done = match &options.changed {
         Some(commit) => changed(repo, &mut stages, commit),
-        None => all(repo, &mut stages),
+        None => all(repo, &mut stages, options.runs),
     };
     println!("\n{}", stages.table());
     done?;
@@ -46,13 +54,15 @@ pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn all(repo: &Repo, stages: &mut Stages) -> Result<()> {
+fn all(repo: &Repo, stages: &mut Stages, runs: u32) -> Result<()> {
     stages.run("format", || format(repo))?;
     let programs = stages.run("host and tests, with lints", || built::everything(repo))?;
     stages.run("plugins, guests and clients", || setup::everything(repo))?;
     stages.run("tests of the SDKs and client adapters", || sdk_tests(repo))?;
     stages.run("tests of the plugins, native", || plugin_tests(repo))?;
-    stages.run("tests", || rust_tests(repo, &programs))?;
+    // All runs, whatever the others found.
+    let found: Vec<_> = (0..runs).map(|_| stages.run("tests", || rust_tests(repo, &programs))).collect();
+    found.into_iter().collect::<Result<()>>()?;
     stages.run("conformance", || conformance::both(repo))
 }
 

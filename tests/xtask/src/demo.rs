@@ -38,7 +38,7 @@ pub(crate) enum Demo {
 }
 
 pub(crate) fn run(repo: &Repo, demo: Demo) -> Result<()> {
-    needs::of_demo()?;
+    needs::of_demo(repo)?;
     match demo {
         Demo::Tools => tools(repo),
         Demo::Install => install::run(repo),

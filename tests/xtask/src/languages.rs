@@ -8,12 +8,10 @@ use anyhow::{Context, Result};
 use crate::command::{check, quiet, step};
 use crate::repo::Repo;
 use crate::stamp::unless_fresh;
-use crate::wasm;
 
-/// Builds the plugin of the behaviour suite in each language: `target/languages/<language>.wasm`; and `typed.wasm`, whose schemas
+/// Builds the plugin of the behaviour suite in each language but Rust: `target/languages/<language>.wasm`; and `typed.wasm`, whose schemas
 /// are made of types of TypeScript.
 pub(crate) fn all(repo: &Repo) -> Result<()> {
-    wasm::polyglot(repo)?;
     for language in ["javascript", "python", "c", "go"] {
         let to = repo.languages().join(format!("{language}.wasm"));
         component(repo, &format!("tests/languages/{language}"), language, &to)?;

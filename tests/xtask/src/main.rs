@@ -7,6 +7,7 @@ mod affected;
 mod agents;
 mod bench;
 mod built;
+mod busy;
 mod checks;
 mod clients;
 mod code;

@@ -8,9 +8,6 @@ use anyhow::{Result, bail};
 use crate::python;
 use crate::repo::Repo;
 
-/// What a run of the tests from an empty `target` takes of the disk.
-const GIGABYTES: u64 = 10;
-
 /// A tool, how it is asked for its version, the least version that works, and Debian's package.
 struct Tool {
     name: &'static str,
@@ -30,20 +27,34 @@ const CLIPPY: Tool = Tool {
     debian: "none: `rustup component add clippy rustfmt`",
 };
 
-/// What `cargo xtask demo` needs.
-pub(crate) fn of_demo() -> Result<()> {
-    missing(&[])
+/// What `cargo xtask demo` needs; says how long it takes.
+pub(crate) fn of_demo(repo: &Repo) -> Result<()> {
+    missing(&[])?;
+    announce(repo, "5 minutes on two processors, most of it to compile the host", 3);
+    Ok(())
 }
 
-/// What `cargo xtask test` needs. A full disk would only show itself after minutes, as whatever could not be written.
+/// What `cargo xtask test` needs; says how long it takes.
 pub(crate) fn of_tests(repo: &Repo) -> Result<()> {
     missing(&[CLIPPY, NODE, NPM, GO, GCC])?;
-    let Ok(disk) = rustix::fs::statvfs(&repo.root) else { return Ok(()) };
-    let free = disk.f_bavail.saturating_mul(disk.f_frsize) / 1_000_000_000;
-    if free < GIGABYTES && !repo.cargo_target().join("debug").exists() {
-        eprintln!("warning: the tests need {GIGABYTES} GB of disk, and {} has {free} GB left", repo.root.display());
-    }
+    announce(repo, "25 minutes on two processors, half of it to compile", 9);
     Ok(())
+}
+
+/// Says before a first run how long it takes and what it takes of the disk. A full disk would only show itself after minutes, as
+/// whatever could not be written.
+fn announce(repo: &Repo, time: &str, gigabytes: u64) {
+    if repo.binary("debug", "portcullis").exists() {
+        return;
+    }
+    eprintln!(
+        "The first run takes about {time}, and {gigabytes} GB below target/. Packages are fetched from their registries."
+    );
+    let Ok(disk) = rustix::fs::statvfs(&repo.root) else { return };
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize) / 1_000_000_000;
+    if free < gigabytes {
+        eprintln!("warning: {} has {free} GB left", repo.root.display());
+    }
 }
 
 /// Names all that is missing at once.

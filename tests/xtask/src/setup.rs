@@ -1,28 +1,43 @@
 //! What each command must build or install before it can start.
 
+use std::panic::resume_unwind;
+use std::thread;
+
 use anyhow::Result;
 
 use crate::repo::Repo;
 use crate::{adapters, agents, built, code, languages, libraries, node, python, registry, rmcp, wasm};
 
-/// Builds the toolchains, all plugins in all languages, and all test guests.
+/// Builds the toolchains, all plugins in all languages, and all test guests. Cargo uses all processors, and most other tools use
+/// one or wait for the network: so they work beside it.
 pub(crate) fn everything(repo: &Repo) -> Result<()> {
     built::host(repo)?;
-    rust_plugins(repo)?;
-    wasm::guests(repo)?;
-    python::packages(repo)?;
-    node::packages(repo)?;
-    agents::one(repo)?;
-    adapters::typescript(repo)?;
-    rmcp::client(repo)?;
-    registry::debian(repo);
-    languages::plugin(repo, "hello-python", "python")?;
-    languages::plugin(repo, "hello-javascript", "javascript")?;
-    languages::plugin(repo, "pdf", "python")?;
-    languages::plugin(repo, "sql", "c")?;
-    languages::plugin(repo, "git", "go")?;
-    code::plugin(repo)?;
-    languages::all(repo)
+    let by_cargo = || {
+        rust_plugins(repo)?;
+        wasm::guests(repo)?;
+        wasm::polyglot(repo)?;
+        rmcp::client(repo)
+    };
+    let by_others = || {
+        languages::plugin(repo, "sql", "c")?;
+        python::packages(repo)?;
+        node::packages(repo)?;
+        agents::one(repo)?;
+        adapters::typescript(repo)?;
+        registry::debian(repo);
+        code::plugin(repo)?;
+        languages::plugin(repo, "hello-python", "python")?;
+        languages::plugin(repo, "hello-javascript", "javascript")?;
+        languages::plugin(repo, "pdf", "python")?;
+        languages::plugin(repo, "git", "go")?;
+        languages::all(repo)
+    };
+    thread::scope(|scope| {
+        let others = scope.spawn(by_others);
+        let cargo = by_cargo();
+        let others = others.join().unwrap_or_else(|panic| resume_unwind(panic));
+        cargo.and(others)
+    })
 }
 
 /// Builds what a demo needs, and nothing else: some Rust plugins, misbehaving guests, the Python client, the host.

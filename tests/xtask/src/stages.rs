@@ -88,13 +88,24 @@ fn line(indent: &str, row: &Row) -> String {
     format!("{:<58} {:>9.0} {computed:>11}", format!("{indent}{}", row.name), row.took.as_secs_f64())
 }
 
-/// Processor time of this process and of all that it has started and waited for. See `proc_pid_stat(5)`.
+/// Processor time of all that this process has started and waited for; not its own, where loops may keep processors busy.
 fn computed() -> Option<Duration> {
-    let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // The program's name may have spaces. After it come the state and 10 more fields, then the four times.
-    let ticks =
-        stat.rsplit_once(") ")?.1.split(' ').skip(11).take(4).map(str::parse::<u64>).sum::<Result<u64, _>>().ok()?;
-    Some(Duration::from_secs_f64(ticks as f64 / TICKS))
+    times("self").map(|[.., user, system]| user + system)
+}
+
+/// Processor time of a process and of all that it has started and waited for.
+pub(crate) fn computed_by(process: u32) -> Option<Duration> {
+    times(&process.to_string()).map(|times| times.iter().sum())
+}
+
+/// What a process has computed, for itself and in the kernel, and what its children have. See `proc_pid_stat(5)`.
+fn times(process: &str) -> Option<[Duration; 4]> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The program's name may have spaces. After it come the state and 10 more fields, then these four.
+    let fields = stat.rsplit_once(") ")?.1.split(' ').skip(11).take(4);
+    let times =
+        fields.map(|ticks| ticks.parse::<u32>().ok().map(|ticks| Duration::from_secs_f64(f64::from(ticks) / TICKS)));
+    times.collect::<Option<Vec<_>>>()?.try_into().ok()
 }
 
 #[cfg(test)]

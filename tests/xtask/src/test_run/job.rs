@@ -2,17 +2,19 @@
 
 use std::fs::{self, File};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::share::Share;
 use crate::built::Program;
 use crate::command::output;
 use crate::peers::with_peers;
 use crate::repo::Repo;
+use crate::stages::computed_by;
 
 /// A test that takes longer hangs: all waits of the suite end sooner.
 const TIMEOUT: Duration = Duration::from_secs(20 * 60);
@@ -33,6 +35,8 @@ pub(super) struct Job {
 /// How a job ended.
 pub(super) struct Ran {
     pub(super) took: Duration,
+    /// Processor time, of the servers that it started, too; none where the system does not tell.
+    pub(super) computed: Option<Duration>,
     /// What the tests printed, if one of them failed.
     pub(super) failure: Option<String>,
 }
@@ -79,44 +83,52 @@ impl Job {
     /// Runs it to its end.
     pub(super) fn run(&mut self) -> Ran {
         let began = Instant::now();
-        let failure = match self.ends_well() {
-            Ok(()) => None,
-            Err(error) => Some(format!("{error:#}\n{}", fs::read_to_string(&self.log).unwrap_or_default())),
+        let (computed, failure) = match self.ends_well() {
+            Ok(computed) => (computed, None),
+            Err(error) => (None, Some(format!("{error:#}\n{}", fs::read_to_string(&self.log).unwrap_or_default()))),
         };
-        Ran { took: began.elapsed(), failure }
+        Ran { took: began.elapsed(), computed, failure }
     }
 
-    fn ends_well(&mut self) -> Result<()> {
+    fn ends_well(&mut self) -> Result<Option<Duration>> {
         let folder = self.log.parent().context("a log lies in a folder")?;
         fs::create_dir_all(folder)?;
         let log = File::create(&self.log).with_context(|| format!("cannot write {}", self.log.display()))?;
         let mut child = self.command.stdout(log.try_clone()?).stderr(log).spawn().context("cannot start it")?;
-        let began = Instant::now();
-        let status = loop {
-            match child.try_wait()? {
-                Some(status) => break status,
-                None if began.elapsed() < TIMEOUT => sleep(PAUSE),
-                None => {
-                    child.kill()?;
-                    child.wait()?;
-                    bail!("it hangs: it was stopped after {} s", TIMEOUT.as_secs());
-                }
-            }
-        };
+        let (status, computed) = end_of(&mut child)?;
         // A name that fits no test would pass.
         let said = fs::read_to_string(&self.log).unwrap_or_default();
         let passed = said.contains(&format!("test result: ok. {} passed; 0 failed;", self.tests));
         if !status.success() || !passed {
             bail!("it ended with {status}");
         }
-        Ok(())
+        Ok(computed)
     }
+}
+
+/// Waits for the end of a process: how it ended, and what it has computed.
+fn end_of(child: &mut Child) -> Result<(ExitStatus, Option<Duration>)> {
+    let began = Instant::now();
+    // It stays until its times were read.
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    while waitid(WaitId::Pid(Pid::from_child(child)), options)?.is_none() {
+        if began.elapsed() > TIMEOUT {
+            child.kill()?;
+            child.wait()?;
+            bail!("it hangs: it was stopped after {} s", TIMEOUT.as_secs());
+        }
+        sleep(PAUSE);
+    }
+    let computed = computed_by(child.id());
+    Ok((child.wait()?, computed))
 }
 
 /// Starts a program as cargo does.
 fn command(repo: &Repo, program: &Program) -> Result<Command> {
     let mut command = Command::new(&program.path);
-    command.current_dir(&program.folder);
+    command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
+    // Of the package that runs this program, and not of the one that is tested.
+    command.env_remove("CARGO_PKG_NAME");
     if program.kind == "proc-macro" {
         // It is linked with the compiler's own library.
         let libraries = output(Command::new("rustc").args(["--print", "target-libdir"]).current_dir(&repo.root))?;

@@ -24,6 +24,6 @@ pub(crate) fn run(repo: &Repo, programs: &[Program], is_wanted: impl Fn(&Program
     ensure!(!jobs.is_empty(), "there is no such test");
     order::sort(repo, &mut jobs);
     let report = Report::new(jobs.len());
-    schedule::run(jobs, share::capacity(), |job, ran| report.add(job, ran));
+    schedule::run(jobs, |job, ran| report.add(job, ran));
     report.finish(repo)
 }

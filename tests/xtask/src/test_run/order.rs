@@ -6,15 +6,15 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::job::Job;
-use super::share::{Share, place};
+use super::share::place;
 use crate::repo::Repo;
 
-/// Puts the longest first, by what they took the last time, so that none is left over at the end. Those that are alone come last.
+/// Puts the longest first, by what they took the last time, so that none is left over at the end.
 pub(super) fn sort(repo: &Repo, jobs: &mut [Job]) {
     let times = times(repo);
     jobs.sort_by_cached_key(|job| {
         let took = times.get(&job.name).copied();
-        (job.share == Share::Alone, took.is_some(), Reverse(took), place(&job.name))
+        (took.is_some(), Reverse(took), place(&job.name))
     });
 }
 

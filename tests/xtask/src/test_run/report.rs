@@ -1,6 +1,7 @@
 //! What came of the tests: a line for each, those that failed, the slowest.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 
@@ -31,7 +32,8 @@ impl Report {
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let at = ended.len() + 1;
         let verdict = if ran.failure.is_some() { "FAIL" } else { "ok" };
-        println!("{at:>4}/{} {verdict:<4} {:>6.1} s  {}", self.all, ran.took.as_secs_f32(), job.name);
+        let computed = seconds(ran.computed);
+        println!("{at:>4}/{} {verdict:<4} {:>6.1} {computed:>6}  {}", self.all, ran.took.as_secs_f32(), job.name);
         if let Some(failure) = &ran.failure {
             println!("{failure}");
         }
@@ -44,9 +46,9 @@ impl Report {
         let times = ended.iter().map(|job| (job.name.clone(), job.ran.took.as_millis() as u64));
         order::keep_times(repo, times.collect());
         ended.sort_by_key(|job| std::cmp::Reverse(job.ran.took));
-        println!("\nthe slowest, in seconds");
+        println!("\nthe slowest {:>8} {:>11}", "seconds", "processors");
         for job in ended.iter().take(SLOWEST) {
-            println!("{:>9.1}  {}", job.ran.took.as_secs_f32(), job.name);
+            println!("{:>20.1} {:>11}  {}", job.ran.took.as_secs_f32(), seconds(job.ran.computed), job.name);
         }
         let (bad, good): (Vec<_>, Vec<_>) = ended.iter().partition(|job| job.ran.failure.is_some());
         println!("\n{} passed, {} failed", good.iter().map(|job| job.tests).sum::<usize>(), bad.len());
@@ -55,4 +57,8 @@ impl Report {
         }
         Ok(())
     }
+}
+
+fn seconds(time: Option<Duration>) -> String {
+    time.map_or_else(|| "?".to_owned(), |time| format!("{:.1}", time.as_secs_f32()))
 }

@@ -1,7 +1,5 @@
 //! What each test takes of the machine, so that as many run at once as it bears.
 
-use std::thread::available_parallelism;
-
 /// What a test takes of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Share {
@@ -47,11 +45,6 @@ const SHARES: &[(&str, Share)] = &[
     ("neighbours::", Alone),
 ];
 
-/// What all tests that run at once may take, in quarters of a processor.
-pub(super) fn capacity() -> usize {
-    4 * available_parallelism().map_or(2, usize::from)
-}
-
 /// The place of a test in a first run.
 pub(super) fn place(test: &str) -> usize {
     SHARES.iter().position(|(start, _)| test.starts_with(start)).unwrap_or(SHARES.len())
@@ -66,14 +59,5 @@ impl Share {
     /// Whether it would be most of a short run.
     pub(super) fn is_long(self) -> bool {
         self != Ordinary
-    }
-
-    /// In quarters of a processor.
-    pub(super) fn cost(self) -> usize {
-        match self {
-            Self::Ordinary => 1,
-            Self::Computes => 4,
-            Self::Alone => capacity(),
-        }
     }
 }
