@@ -62,10 +62,10 @@ impl Affected {
     /// Whether it can break a test of this program; `is_long` says that the test computes a lot or measures. Of the suite, long ones
     /// count only if they have changed themselves.
     pub(crate) fn includes(&self, program: &Program, test: &str, is_long: bool) -> bool {
-        match &*program.name {
+        match (&*program.name, &*program.kind) {
             // The rules of the repository hold for every file.
-            "tidy" => true,
-            "suite" => {
+            ("tidy", _) => true,
+            ("suite", "test") => {
                 let module = test.split("::").next().unwrap_or(test);
                 self.modules.contains(module) || self.suite && !is_long
             }
@@ -97,8 +97,8 @@ mod tests {
     }
 
     fn program(name: &str, folder: &str) -> Program {
-        let folder = Path::new("/r").join(folder);
-        Program { name: name.to_owned(), kind: "lib".to_owned(), is_test: true, path: folder.clone(), folder }
+        let (folder, kind) = (Path::new("/r").join(folder), if folder == "tests/suite" { "test" } else { "lib" });
+        Program { name: name.to_owned(), kind: kind.to_owned(), is_test: true, path: folder.clone(), folder }
     }
 
     #[test]

@@ -73,6 +73,7 @@ fn changed(repo: &Repo, stages: &mut Stages, commit: &str) -> Result<()> {
     let programs = stages.run("host and tests, with lints", || built::everything(repo))?;
     stages.run("plugins, guests and clients", || setup::everything(repo))?;
     stages.run("tests", || {
+        println!("Tests that compute a lot or measure are left out; `cargo xtask test` runs them.");
         test_run::run(repo, &programs, |program, test, is_long| affected.includes(program, test, is_long))
     })
 }
