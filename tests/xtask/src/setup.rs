@@ -32,23 +32,27 @@ pub(crate) fn everything(repo: &Repo) -> Result<()> {
         languages::plugin(repo, "git", "go")?;
         languages::all(repo)
     };
+    together(by_cargo, by_others)
+}
+
+/// Does two things at once, each to its end.
+fn together(one: impl FnOnce() -> Result<()>, other: impl FnOnce() -> Result<()> + Send) -> Result<()> {
     thread::scope(|scope| {
-        let others = scope.spawn(by_others);
-        let cargo = by_cargo();
-        let others = others.join().unwrap_or_else(|panic| resume_unwind(panic));
-        cargo.and(others)
+        let other = scope.spawn(other);
+        let one = one();
+        one.and(other.join().unwrap_or_else(|panic| resume_unwind(panic)))
     })
 }
 
 /// Builds what a demo needs, and nothing else: some Rust plugins, misbehaving guests, the Python client, the host.
 pub(crate) fn for_demo(repo: &Repo, plugins: &[&str], guests: &[&str]) -> Result<()> {
     wasm::add_target(repo)?;
-    wasm::some_plugins(repo, plugins)?;
-    if !guests.is_empty() {
-        wasm::some_guests(repo, guests)?;
-    }
-    python::packages(repo)?;
-    built::host(repo)
+    let sandboxed = || {
+        python::packages(repo)?;
+        wasm::some_plugins(repo, plugins)?;
+        if guests.is_empty() { Ok(()) } else { wasm::some_guests(repo, guests) }
+    };
+    together(|| built::host(repo), sandboxed)
 }
 
 /// Builds what the transcripts of real clients need: the clients, the guest that asks them and the plugins that call

@@ -18,7 +18,7 @@ static STEPS: Mutex<Vec<Row>> = Mutex::new(Vec::new());
 struct Row {
     name: String,
     took: Duration,
-    /// Of all processes that were started and have ended; none where the system does not tell.
+    /// Of all processes that have ended meanwhile, also of a step beside it; none where the system does not tell.
     computed: Option<Duration>,
 }
 

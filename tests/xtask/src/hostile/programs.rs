@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::built::{Program, executables, of};
-use crate::command::{cargo, step};
+use crate::command::step;
 use crate::peers::with_peers;
 use crate::repo::Repo;
 
@@ -52,7 +52,7 @@ pub(super) struct Ran {
 impl Programs {
     /// Builds the programs for these places.
     pub(super) fn build(repo: &Repo, places: &[Place]) -> Result<Self> {
-        let mut build = cargo();
+        let mut build = repo.cargo();
         build.args(["test", "--quiet", "--workspace", "--no-run"]);
         if places.contains(&Place::Suite) {
             build.args(["--test", "suite"]);
@@ -69,7 +69,7 @@ impl Programs {
         if places.iter().all(|place| *place == Place::Xtask) {
             return Ok(Self::default());
         }
-        let built = step("building the tests", || executables(build.current_dir(&repo.root)))?;
+        let built = step("building the tests", || executables(&mut build))?;
         let suite = places.contains(&Place::Suite).then(|| of(&built, "suite", "test")).transpose()?;
         let random = places.contains(&Place::Random).then(|| of(&built, RANDOM, "test")).transpose()?;
         let dropped = places.contains(&Place::Dropped).then(|| of(&built, DROPPED, "test")).transpose()?;
