@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use clap::value_parser;
 
 use crate::affected::Affected;
 use crate::built::Program;
@@ -30,7 +31,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "COMMIT", num_args = 0..=1, default_missing_value = "HEAD")]
     changed: Option<String>,
     /// Runs the Rust tests so often, to find those that depend on luck.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = value_parser!(u32).range(1..), conflicts_with = "changed")]
     runs: u32,
     /// Keeps processors busy with so many loops meanwhile, to find those that depend on a quiet machine.
     #[arg(long, value_name = "LOOPS", default_value_t = 0)]
