@@ -253,5 +253,6 @@ fn a_killed_task_says_each_line_once() {
     let chunks = log["chunks"].as_array().unwrap();
     let said: String = chunks.iter().filter_map(|chunk| chunk["content"][0]["text"].as_str()).collect();
     assert_eq!(said, all, "each line once");
-    assert!(chunks.len() > 5 && chunks.len() < 200, "{}", chunks.len());
+    // On a slow machine, each line is sent by itself.
+    assert!(chunks.len() > 5 && chunks.len() <= 200, "{}", chunks.len());
 }

@@ -30,14 +30,14 @@ const CLIPPY: Tool = Tool {
 /// What `cargo xtask demo` needs; says how long it takes.
 pub(crate) fn of_demo(repo: &Repo) -> Result<()> {
     missing(&[])?;
-    announce(repo, "5 minutes on two processors, most of it to compile the host", 3);
+    announce(repo, "6 minutes on two processors, most of it to compile the host", 3);
     Ok(())
 }
 
 /// What `cargo xtask test` needs; says how long it takes.
 pub(crate) fn of_tests(repo: &Repo) -> Result<()> {
     missing(&[CLIPPY, NODE, NPM, GO, GCC])?;
-    announce(repo, "25 minutes on two processors, half of it to compile", 9);
+    announce(repo, "22 minutes on two processors, half of it to compile", 9);
     Ok(())
 }
 

@@ -185,11 +185,11 @@ fn crash_at_each_change(saves: bool) -> BTreeSet<String> {
             follow(&mut client, task);
         }
         // What it does once the task has ended is done soon.
-        let has_crashed = suite::eventually(Duration::from_secs(1), || (!client.server.is_alive()).then_some(()));
+        let has_crashed = suite::eventually(Duration::from_secs(3), || (!client.server.is_alive()).then_some(()));
         if has_crashed.is_none() {
             // It made fewer changes this time, or all of its changes have had their turn.
             survived += 1;
-            if survived > 4 / stride {
+            if survived > (4 / stride).max(1) {
                 break;
             }
             continue;
