@@ -23,7 +23,7 @@ fn a_key_expires() {
 
 #[test]
 fn a_call_that_takes_longer_than_keys_are_kept_runs_once() {
-    let mut client = Client::of(&limited("keep = \"200ms\""));
+    let mut client = Client::of(&limited("keep = \"1500ms\""));
     let id = client.begin("tools/call", buy("k", "wait 4000"));
     std::thread::sleep(Duration::from_secs(1));
     let again = send(&mut client, &buy("k", "wait 4000"));
