@@ -1,7 +1,7 @@
 //! All known attacks in one table: components and requests for every threat of the threat model (W: a guest against the
 //! host, M: an MCP client or server against anybody), each with its exact outcome.
 //!
-//! One server is attacked with the whole table twice, the second time with a tenth of it unless all is asked for. Control calls of a good tool must not be delayed meanwhile.
+//! The whole table attacks one server. Then a tenth of it does so once more; in a whole run, all of it. Control calls of a good tool must not be delayed meanwhile.
 //! At the end nothing is left over, and no secret was leaked. `PORTCULLIS_ROWS=M1,W9.3` selects rows.
 //! To show the table: `cargo test -p suite --test suite -- hostile::table --nocapture`.
 
