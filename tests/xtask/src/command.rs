@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread::available_parallelism;
 
 use anyhow::{Context, Result, bail};
 
@@ -14,6 +15,11 @@ pub(crate) fn cargo() -> Command {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     // Build scripts of dependencies look at it: with it, they would run again after every direct use of cargo.
     cargo.env_remove("CARGO_MANIFEST_DIR");
+    // One compiler more than processors: some wait for the disk, and on a busy machine more of them get more of it.
+    if env::var_os("CARGO_BUILD_JOBS").is_none() {
+        let processors = available_parallelism().map_or(1, usize::from);
+        cargo.env("CARGO_BUILD_JOBS", (processors + 1).to_string());
+    }
     cargo
 }
 
