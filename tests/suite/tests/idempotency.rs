@@ -184,13 +184,26 @@ fn what_was_not_started_leaves_no_key() {
         assert_eq!(code(&refused), "invalid-arguments");
         assert!(!is_repeated(&refused));
     }
-    let tool_refuses = send(&mut client, &buy("k", "invalid"));
-    assert_eq!(code(&tool_refuses), "invalid-arguments");
+    send(&mut client, &buy("other", ""));
     for how in ["", "wait 1"] {
         let refused = send(&mut client, &buy("k", how));
         assert_eq!(code(&refused), "rate-limited", "and not that the key was used for another call");
     }
     assert_eq!(orders(&client.server.home), 1);
+}
+
+/// A tool may say so of its arguments after it has done something.
+#[test]
+fn what_its_tool_refuses_has_run() {
+    for era in Era::ALL {
+        let mut client = Client::new(Server::start(&shop("", "")), era, false);
+        for repeated in [false, true, true] {
+            let refused = send(&mut client, &buy("k", "invalid"));
+            assert_eq!(code(&refused), "invalid-arguments", "{era:?}");
+            assert_eq!(is_repeated(&refused), repeated, "{era:?}");
+        }
+        assert_eq!(orders(&client.server.home), 1, "{era:?}");
+    }
 }
 
 #[test]

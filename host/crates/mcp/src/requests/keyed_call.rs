@@ -92,8 +92,8 @@ async fn settle(
     let (mut begun, mut cancelled, mut bytes, mut owner) = (true, false, 0, None);
     match &outcome {
         RoundOutcome::NotBegun(_) => begun = false,
-        RoundOutcome::Finished(FinishedCall { result, usage, .. }, record) => {
-            begun = !result.as_ref().is_err_and(left_no_trace);
+        RoundOutcome::Finished(FinishedCall { result, usage, has_begun, .. }, record) => {
+            begun = *has_begun;
             cancelled = matches!(result, Err(CallError::Cancelled));
             (bytes, owner) = (usage.output_bytes, Some(record.owner()));
         }
@@ -126,11 +126,6 @@ async fn settle(
         Err(error) => claimed.fail(to_json(error)).await,
     }
     response
-}
-
-/// Whether a call ended before it could do anything: it was not let in, or its arguments were refused, also by the tool.
-fn left_no_trace(error: &CallError) -> bool {
-    error.was_not_started() || matches!(error, CallError::InvalidArguments { .. })
 }
 
 /// What is kept of a result.

@@ -58,6 +58,8 @@ pub enum CallAnswer {
 /// A finished call.
 pub struct FinishedCall<A = CallAnswer> {
     pub result: Result<A, CallError>,
+    /// Whether its tool was asked, so that it may have done something. Where the host refused the call, it was not.
+    pub has_begun: bool,
     pub usage: CallUsage,
     /// Client abilities that the call needed and the client did not declare.
     pub missing_abilities: Abilities,
@@ -72,23 +74,23 @@ pub struct FinishedCall<A = CallAnswer> {
 impl<A> FinishedCall<A> {
     pub(super) fn new(result: Result<A, CallError>, usage: CallUsage) -> Self {
         let (missing_abilities, uses) = Default::default();
-        Self { result, usage, missing_abilities, missing_tools: false, uses, clean_up: None }
+        Self { result, has_begun: true, usage, missing_abilities, missing_tools: false, uses, clean_up: None }
     }
 
     pub fn not_started(result: Result<A, CallError>) -> Self {
-        Self::new(result, CallUsage::default())
+        Self { has_begun: false, ..Self::new(result, CallUsage::default()) }
     }
 }
 
 impl FinishedCall {
     /// The call of a tool.
     pub(super) fn into_tool_call(self) -> FinishedCall<Answer> {
-        let Self { result, usage, missing_abilities, missing_tools, uses, clean_up } = self;
+        let Self { result, has_begun, usage, missing_abilities, missing_tools, uses, clean_up } = self;
         let result = result.and_then(|answer| match answer {
             CallAnswer::Tool(answer) => Ok(answer),
             // A tool answers as a tool.
             CallAnswer::Resource(_) | CallAnswer::Prompt(_) | CallAnswer::Completion(_) => Err(CallError::Internal),
         });
-        FinishedCall { result, usage, missing_abilities, missing_tools, uses, clean_up }
+        FinishedCall { result, has_begun, usage, missing_abilities, missing_tools, uses, clean_up }
     }
 }

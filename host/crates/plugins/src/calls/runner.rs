@@ -300,5 +300,6 @@ fn finish(
         }
     }
     let (missing_abilities, missing_tools) = (imports.missing_abilities(), imports.agent_tools.lacked());
-    FinishedCall { result, usage, missing_abilities, missing_tools, uses: imports.files.uses(), clean_up: None }
+    let uses = imports.files.uses();
+    FinishedCall { uses, missing_abilities, missing_tools, ..FinishedCall::new(result, usage) }
 }
