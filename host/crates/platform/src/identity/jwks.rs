@@ -1,18 +1,22 @@
 //! The issuer's public keys: fetched when first needed, cached, and fetched again when they are old or a token names an
-//! unknown key. A client that invents key ids causes at most one fetch per [`MIN_INTERVAL`].
+//! unknown key. A client that invents key ids causes at most one fetch per [`MIN_INTERVAL`], for which nobody waits whose key
+//! is known.
 
 use super::settings::OAuthSettings;
 use crate::clock::Clock;
 use crate::outbound::{Endpoint, Method, OutboundClient, OutboundRequest};
+use crate::sync::Mutex;
 use crate::telemetry::printable;
 use async_trait::async_trait;
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, Shared};
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::Mutex;
+use tokio::task::AbortHandle;
 use url::Url;
 
 /// Minimum time between two fetches.
@@ -21,7 +25,7 @@ const MIN_INTERVAL: Duration = Duration::from_secs(30);
 const REFRESH_AFTER: Duration = Duration::from_secs(60 * 60);
 /// After this time cached keys are not used any more, even if the issuer cannot be reached.
 const EXPIRE_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
-/// Timeout of one fetch; requests with a token wait for it.
+/// Timeout of one fetch; requests with a token of an unknown key wait for it.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum size of a document. Real ones have some kilobytes.
 const MAX_DOCUMENT: usize = 256 << 10;
@@ -58,18 +62,29 @@ impl DocumentFetcher for OutboundClient {
 pub(super) struct KeysUnavailable;
 
 pub(super) struct JwksCache {
-    issuer: Endpoint,
+    issuer: Issuer,
+    clock: Arc<dyn Clock>,
+    cached: Mutex<Arc<CachedKeys>>,
+    last: Mutex<Option<Fetch>>,
+}
+
+/// A fetch of the keys, which goes on whoever waits for it.
+struct Fetch {
+    began: Instant,
+    task: AbortHandle,
+    done: Shared<BoxFuture<'static, ()>>,
+}
+
+struct Issuer {
+    name: Endpoint,
     address: Option<Endpoint>,
     documents: Arc<dyn DocumentFetcher>,
-    clock: Arc<dyn Clock>,
-    cached: Mutex<CachedKeys>,
 }
 
 #[derive(Default)]
 struct CachedKeys {
     keys: HashMap<String, IssuerKey>,
     fetched: Option<Instant>,
-    tried: Option<Instant>,
 }
 
 #[derive(Deserialize)]
@@ -84,33 +99,68 @@ struct KeySet {
 }
 
 impl JwksCache {
-    pub(super) fn new(oauth: &OAuthSettings, documents: Arc<dyn DocumentFetcher>, clock: Arc<dyn Clock>) -> Self {
-        let (issuer, address) = (oauth.issuer.clone(), oauth.jwks.clone());
-        Self { issuer, address, documents, clock, cached: Mutex::default() }
+    pub(super) fn new(oauth: &OAuthSettings, documents: Arc<dyn DocumentFetcher>, clock: Arc<dyn Clock>) -> Arc<Self> {
+        let issuer = Issuer { name: oauth.issuer.clone(), address: oauth.jwks.clone(), documents };
+        Arc::new(Self { issuer, clock, cached: Mutex::default(), last: Mutex::default() })
     }
 
     /// The key of this id, if the issuer has one.
-    pub(super) async fn key(&self, id: &str) -> Result<Option<IssuerKey>, KeysUnavailable> {
-        // Locked while fetching, so that others wait for the same response instead of fetching too.
-        let mut cached = self.cached.lock().await;
-        let now = self.clock.now();
-        let older = |since: Option<Instant>, age| since.is_none_or(|since| now.saturating_duration_since(since) >= age);
-        let wanted = !cached.keys.contains_key(id) || older(cached.fetched, REFRESH_AFTER);
-        if wanted && older(cached.tried, MIN_INTERVAL) {
-            cached.tried = Some(now);
-            match self.fetch().await {
-                Ok(keys) => (cached.keys, cached.fetched) = (keys, Some(now)),
-                Err(error) => {
-                    tracing::warn!(issuer = %self.issuer, "the issuer's keys cannot be had: {}", printable(&error));
-                }
+    pub(super) async fn key(self: &Arc<Self>, id: &str) -> Result<Option<IssuerKey>, KeysUnavailable> {
+        if let Some(known) = self.known(id) {
+            if self.is_older(self.fetched(), REFRESH_AFTER) {
+                self.refresh();
             }
+            return Ok(Some(known));
         }
-        if older(cached.fetched, EXPIRE_AFTER) {
-            return Err(KeysUnavailable);
+        if let Some(done) = self.refresh() {
+            done.await;
         }
-        Ok(cached.keys.get(id).cloned())
+        match self.is_older(self.fetched(), EXPIRE_AFTER) {
+            true => Err(KeysUnavailable),
+            false => Ok(self.known(id)),
+        }
     }
 
+    fn fetched(&self) -> Option<Instant> {
+        self.cached.lock().fetched
+    }
+
+    fn known(&self, id: &str) -> Option<IssuerKey> {
+        let cached = self.cached.lock().clone();
+        cached.keys.get(id).filter(|_| !self.is_older(cached.fetched, EXPIRE_AFTER)).cloned()
+    }
+
+    fn is_older(&self, since: Option<Instant>, age: Duration) -> bool {
+        since.is_none_or(|since| self.clock.now().saturating_duration_since(since) >= age)
+    }
+
+    /// Begins to fetch the keys, unless that was tried a moment ago. Returns the end of the fetch that goes on.
+    fn refresh(self: &Arc<Self>) -> Option<Shared<BoxFuture<'static, ()>>> {
+        let mut last = self.last.lock();
+        if let Some(Fetch { done, .. }) = last.as_ref().filter(|last| !last.task.is_finished()) {
+            return Some(done.clone());
+        }
+        if !self.is_older(last.as_ref().map(|last| last.began), MIN_INTERVAL) {
+            return None;
+        }
+        let (cache, began) = (self.clone(), self.clock.now());
+        let fetching = tokio::spawn(async move { cache.fetch(began).await });
+        let (task, done) = (fetching.abort_handle(), fetching.map(drop).boxed().shared());
+        *last = Some(Fetch { began, task, done: done.clone() });
+        Some(done)
+    }
+
+    async fn fetch(&self, began: Instant) {
+        match self.issuer.fetch().await {
+            Ok(keys) => *self.cached.lock() = Arc::new(CachedKeys { keys, fetched: Some(began) }),
+            Err(error) => {
+                tracing::warn!(issuer = %self.issuer.name, "the issuer's keys cannot be had: {}", printable(&error));
+            }
+        }
+    }
+}
+
+impl Issuer {
     async fn fetch(&self) -> Result<HashMap<String, IssuerKey>, String> {
         let address = match &self.address {
             Some(address) => address.clone(),
@@ -123,9 +173,9 @@ impl JwksCache {
 
     /// Finds the address of the keys in the issuer's metadata: RFC 8414, then OpenID Connect.
     async fn discover(&self) -> Result<Endpoint, String> {
-        let path = self.issuer.url().path().trim_end_matches('/');
+        let path = self.name.url().path().trim_end_matches('/');
         let at = |path: String| {
-            let mut url = self.issuer.url().clone();
+            let mut url = self.name.url().clone();
             url.set_query(None);
             url.set_path(&path);
             url
@@ -146,11 +196,11 @@ impl JwksCache {
 
     fn keys_address(&self, metadata: &[u8]) -> Result<Endpoint, String> {
         let metadata: IssuerMetadata = serde_json::from_slice(metadata).map_err(|error| error.to_string())?;
-        if metadata.issuer != self.issuer.as_str() {
+        if metadata.issuer != self.name.as_str() {
             return Err(format!("it is the metadata of `{}`, another issuer", metadata.issuer));
         }
         let address = Endpoint::new(&metadata.jwks_uri).map_err(|error| error.to_string())?;
-        if address.is_local() && !self.issuer.is_local() && address.url().scheme() == "http" {
+        if address.is_local() && !self.name.is_local() && address.url().scheme() == "http" {
             return Err(format!("`{address}` is on this machine, the issuer is not"));
         }
         Ok(address)

@@ -20,7 +20,7 @@ pub(super) struct TokenVerifier {
     issuer: String,
     audience: String,
     scopes: Vec<String>,
-    jwks: JwksCache,
+    jwks: Arc<JwksCache>,
     clock: Arc<dyn Clock>,
 }
 
@@ -55,7 +55,7 @@ impl OneOrMany {
 }
 
 impl TokenVerifier {
-    pub(super) fn new(oauth: &OAuthSettings, jwks: JwksCache, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn new(oauth: &OAuthSettings, jwks: Arc<JwksCache>, clock: Arc<dyn Clock>) -> Self {
         Self {
             issuer: oauth.issuer.as_str().to_owned(),
             audience: oauth.audience.as_str().to_owned(),

@@ -7,10 +7,13 @@ use super::*;
 use crate::outbound::Endpoint;
 use crate::sync::Mutex;
 use async_trait::async_trait;
+use futures::FutureExt as _;
 use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::future::pending;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use url::Url;
 
@@ -53,12 +56,16 @@ impl Clock for StoppedClock {
 struct Issuer {
     documents: Mutex<HashMap<String, Value>>,
     asked: Mutex<Vec<String>>,
+    hangs: AtomicBool,
 }
 
 #[async_trait]
 impl DocumentFetcher for Issuer {
     async fn get(&self, url: Url) -> Result<Vec<u8>, String> {
         self.asked.lock().push(url.to_string());
+        if self.hangs.load(Ordering::Relaxed) {
+            pending::<()>().await;
+        }
         let documents = self.documents.lock();
         documents.get(url.as_str()).map(|value| value.to_string().into_bytes()).ok_or_else(|| "status 404".into())
     }
@@ -266,6 +273,32 @@ async fn keys_come_and_go_and_are_asked_for_rarely() {
     assert_eq!(world.check(&rotated).await, Ok(alice()));
     assert!(world.check(&good(&claims())).await.is_err(), "withdrawn");
     assert_eq!(world.fetches(), 2);
+}
+
+#[tokio::test]
+async fn nobody_whose_key_is_known_waits_for_an_issuer_that_hangs() {
+    let world = World::new();
+    assert_eq!(world.check(&good(&claims())).await, Ok(alice()));
+    world.issuer.hangs.store(true, Ordering::Relaxed);
+    world.pass(60);
+    let unknown = sign(Algorithm::EdDSA, 3, "new", &claims());
+    let mut waiting = Box::pin(world.check(&unknown));
+    assert!(futures::poll!(&mut waiting).is_pending());
+    assert_eq!(world.check(&good(&claims())).now_or_never(), Some(Ok(alice())));
+    // Nor does it wait when all keys are to be fetched again.
+    world.pass(60 * 60 - 60);
+    let mut lasting = claims();
+    lasting["exp"] = json!(NOW + 200_000);
+    assert_eq!(world.check(&good(&lasting)).now_or_never(), Some(Ok(alice())));
+}
+
+/// Otherwise whoever goes away quickly enough would keep new keys from being known.
+#[tokio::test]
+async fn a_fetch_goes_on_though_nobody_waits_for_it() {
+    let world = World::new();
+    assert_eq!(world.check(&sign(Algorithm::EdDSA, 3, "new", &claims())).now_or_never(), None);
+    assert_eq!(world.check(&good(&claims())).await, Ok(alice()));
+    assert_eq!(world.fetches(), 1);
 }
 
 #[tokio::test]
