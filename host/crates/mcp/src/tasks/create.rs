@@ -80,9 +80,8 @@ impl Tasks {
         let call = serde_json::to_vec(&call).unwrap_or_default();
         let bytes = call.len() as u64;
         let entry = NewEntry { id: &id, owner: principal, call: &record.call, bytes, expires: record.expires() };
-        if !self.table.lock().insert(entry, &self.limits) {
-            return Err(NotCreated::Full);
-        }
+        let gone = self.table.lock().insert(entry, &self.limits).ok_or(NotCreated::Full)?;
+        gone.into_iter().for_each(|ended| self.remove(ended));
         let starting = Starting::new(&self, &id);
         let tasks = self.clone();
         let mut created = CreatedTask(Some(Stored { tasks, id: id.clone(), record, stored: None, survive, starting }));

@@ -163,6 +163,7 @@ impl TaskRunner {
         // Whoever has swept meanwhile took it for one that runs.
         match record.suspended_until() {
             Some(until) => tasks.table.lock().suspend(&id, until),
+            None if record.has_ended() => tasks.table.lock().end(&id, record.expires()),
             None => tasks.table.lock().set_expiry(&id, record.expires()),
         }
         if let Some(running) = tasks.running.lock().remove(&id) {

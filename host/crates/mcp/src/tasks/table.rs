@@ -2,6 +2,7 @@
 
 use super::keys::Part;
 use policy::{Principal, TaskLimits};
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ pub(super) struct TaskTable {
     /// By the time at which they are due, in milliseconds since 1970.
     by_time: BTreeSet<(u64, TaskId)>,
     owners: HashMap<Principal, Owned>,
-    all: Owned,
+    all: Count,
     suspended: usize,
 }
 
@@ -36,8 +37,7 @@ struct KeptTask {
     owner: Principal,
     call: Arc<str>,
     due: u64,
-    /// Nobody serves it before it is due, or asked something.
-    is_suspended: bool,
+    phase: Phase,
     bytes: u64,
     /// Those of its journal, which is removed earlier.
     journal: u64,
@@ -52,25 +52,73 @@ pub(super) enum Due {
     GoOn(TaskId),
 }
 
+/// Where a task is in its life.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Phase {
+    Served,
+    /// Nobody serves it before it is due, or asked something.
+    Suspended,
+    /// It is kept for its client, and makes room for others.
+    Ended,
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Owned {
-    count: u32,
+struct Count {
+    tasks: u32,
     bytes: u64,
 }
 
+/// What a principal has.
+#[derive(Debug, Default)]
+struct Owned {
+    all: Count,
+    /// Those that have ended, in the order in which they are to be removed.
+    ended: BTreeSet<(u64, TaskId)>,
+}
+
 impl TaskTable {
-    /// Takes up a task if there is room for it.
-    pub(super) fn insert(&mut self, mut new: NewEntry<'_>, limits: &TaskLimits) -> bool {
-        let own = self.owners.get(&new.owner).copied().unwrap_or_default();
+    /// Takes up a task, and returns those that make room for it: ended ones of its owner, or of whoever has the most. None, and
+    /// nothing has changed, if there is no room.
+    pub(super) fn insert(&mut self, mut new: NewEntry<'_>, limits: &TaskLimits) -> Option<Vec<TaskId>> {
         new.bytes += OVERHEAD;
-        let fits = own.count < limits.per_principal
-            && self.all.count < limits.kept
-            && own.bytes + new.bytes <= limits.size_of_one()
-            && self.all.bytes + new.bytes <= limits.size.as_u64();
-        if fits {
-            self.insert_stored(new);
+        let (mut own, mut all) = (self.count_of(&new.owner), self.all);
+        let mut gone: Vec<TaskId> = Vec::new();
+        loop {
+            let is_own = own.tasks >= limits.per_principal || own.bytes + new.bytes > limits.size_of_one();
+            let ended = if is_own {
+                self.ended_of(&new.owner, &gone)
+            } else if all.tasks >= limits.kept {
+                self.ended_of_most(&gone, |count| u64::from(count.tasks))
+            } else if all.bytes + new.bytes > limits.size.as_u64() {
+                self.ended_of_most(&gone, |count| count.bytes)
+            } else {
+                break;
+            };
+            let ended = ended?.1.clone();
+            let KeptTask { owner, bytes, .. } = self.tasks.get(&ended)?;
+            for count in [Some(&mut all), Some(&mut own).filter(|_| *owner == new.owner)].into_iter().flatten() {
+                *count = Count { tasks: count.tasks - 1, bytes: count.bytes - bytes };
+            }
+            gone.push(ended);
         }
-        fits
+        gone.iter().for_each(|id| self.remove(id));
+        self.insert_stored(new);
+        Some(gone)
+    }
+
+    fn count_of(&self, owner: &Principal) -> Count {
+        self.owners.get(owner).map(|own| own.all).unwrap_or_default()
+    }
+
+    /// The task of a principal that is to be removed first, besides those that are removed already.
+    fn ended_of(&self, owner: &Principal, gone: &[TaskId]) -> Option<&(u64, TaskId)> {
+        self.owners.get(owner)?.ended.iter().find(|(_, id)| !gone.contains(id))
+    }
+
+    /// That of the principal who has the most, among those with one.
+    fn ended_of_most(&self, gone: &[TaskId], what: impl Fn(&Count) -> u64) -> Option<&(u64, TaskId)> {
+        let able = self.owners.iter().filter_map(|(owner, own)| Some((what(&own.all), self.ended_of(owner, gone)?)));
+        able.max_by_key(|(most, (due, _))| (*most, Reverse(*due))).map(|(_, ended)| ended)
     }
 
     /// Takes up a task that is stored already, whether or not there is room for it. One that is here stays as it is.
@@ -80,16 +128,16 @@ impl TaskTable {
             return;
         }
         let own = self.owners.entry(owner.clone()).or_default();
-        for owned in [own, &mut self.all] {
-            owned.count += 1;
-            owned.bytes += bytes;
+        for count in [&mut own.all, &mut self.all] {
+            count.tasks += 1;
+            count.bytes += bytes;
         }
         self.by_time.insert((due, id.clone()));
         let task = KeptTask {
             owner,
             call: call.into(),
             due,
-            is_suspended: false,
+            phase: Phase::Served,
             bytes,
             journal: 0,
             parts: Default::default(),
@@ -105,7 +153,7 @@ impl TaskTable {
 
     /// Whether there is room for more bytes of a task; none for one that is not in the table.
     pub(super) fn has_room(&self, id: &str, bytes: u64, limits: &TaskLimits) -> Option<bool> {
-        let own = self.owners.get(&self.tasks.get(id)?.owner).copied().unwrap_or_default();
+        let own = self.count_of(&self.tasks.get(id)?.owner);
         Some(own.bytes + bytes <= limits.size_of_one() && self.all.bytes + bytes <= limits.size.as_u64())
     }
 
@@ -115,7 +163,7 @@ impl TaskTable {
         if fits && let Some(task) = self.tasks.get_mut(id) {
             let own = self.owners.entry(task.owner.clone()).or_default();
             task.bytes += bytes;
-            own.bytes += bytes;
+            own.all.bytes += bytes;
             self.all.bytes += bytes;
         }
         fits
@@ -162,37 +210,48 @@ impl TaskTable {
         task.bytes -= bytes;
         self.all.bytes -= bytes;
         if let Some(own) = self.owners.get_mut(&task.owner) {
-            own.bytes -= bytes;
+            own.all.bytes -= bytes;
         }
     }
 
-    /// When a task is to be removed, which somebody serves or which has ended.
+    /// When a task is to be removed that somebody serves.
     pub(super) fn set_expiry(&mut self, id: &TaskId, expires: u64) {
-        self.set_due(id, expires, false);
+        self.set_due(id, expires, Phase::Served);
+    }
+
+    /// The task has ended, and is to be removed at this time, or earlier for others.
+    pub(super) fn end(&mut self, id: &TaskId, expires: u64) {
+        self.set_due(id, expires, Phase::Ended);
     }
 
     /// Nobody serves the task before this time, or before somebody asks something of it.
     pub(super) fn suspend(&mut self, id: &TaskId, until: u64) {
-        self.set_due(id, until, true);
+        self.set_due(id, until, Phase::Suspended);
     }
 
-    fn set_due(&mut self, id: &TaskId, due: u64, is_suspended: bool) {
+    fn set_due(&mut self, id: &TaskId, due: u64, phase: Phase) {
         let Some(task) = self.tasks.get_mut(id) else { return };
         self.by_time.remove(&(task.due, id.clone()));
         self.by_time.insert((due, id.clone()));
-        self.suspended -= usize::from(task.is_suspended);
-        self.suspended += usize::from(is_suspended);
-        (task.due, task.is_suspended) = (due, is_suspended);
+        self.suspended -= usize::from(task.phase == Phase::Suspended);
+        self.suspended += usize::from(phase == Phase::Suspended);
+        if let Some(own) = self.owners.get_mut(&task.owner) {
+            own.ended.remove(&(task.due, id.clone()));
+            own.ended.extend((phase == Phase::Ended).then(|| (due, id.clone())));
+        }
+        (task.due, task.phase) = (due, phase);
     }
 
     pub(super) fn remove(&mut self, id: &TaskId) {
-        let Some(KeptTask { owner, due, bytes, is_suspended, .. }) = self.tasks.remove(id) else { return };
+        let Some(KeptTask { owner, due, bytes, phase, .. }) = self.tasks.remove(id) else { return };
         self.by_time.remove(&(due, id.clone()));
-        self.suspended -= usize::from(is_suspended);
-        self.all = Owned { count: self.all.count - 1, bytes: self.all.bytes - bytes };
+        self.suspended -= usize::from(phase == Phase::Suspended);
+        let less = |count: Count| Count { tasks: count.tasks - 1, bytes: count.bytes - bytes };
+        self.all = less(self.all);
         if let Some(own) = self.owners.get_mut(&owner) {
-            *own = Owned { count: own.count - 1, bytes: own.bytes - bytes };
-            if own.count == 0 {
+            own.all = less(own.all);
+            own.ended.remove(&(due, id.clone()));
+            if own.all.tasks == 0 {
                 self.owners.remove(&owner);
             }
         }
@@ -211,7 +270,7 @@ impl TaskTable {
     /// A task whose time has come.
     pub(super) fn due(&self, now: u64) -> Option<Due> {
         let (_, id) = self.by_time.first().filter(|(due, _)| *due <= now)?;
-        let is_suspended = self.tasks.get(id).is_some_and(|task| task.is_suspended);
+        let is_suspended = self.tasks.get(id).is_some_and(|task| task.phase == Phase::Suspended);
         Some(if is_suspended { Due::GoOn(id.clone()) } else { Due::Remove(id.clone()) })
     }
 }
@@ -232,7 +291,7 @@ mod tests {
         let ids: Vec<TaskId> = (0..5).map(|n| n.to_string().into()).collect();
         let mut table = TaskTable::default();
         let mut insert =
-            |id: usize, owner, bytes, expires| table.insert(entry(&ids[id], owner, bytes, expires), &limits);
+            |id: usize, owner, bytes, expires| table.insert(entry(&ids[id], owner, bytes, expires), &limits).is_some();
         assert!(insert(0, &alice, 100, 30) && insert(1, &alice, 100, 10));
         assert!(!insert(2, &alice, 100, 10), "her part of the tasks");
         assert!(!insert(2, &bob, 8 << 10, 10), "his part of the bytes");
@@ -260,7 +319,35 @@ mod tests {
         assert_eq!(table.due(25), Some(Due::Remove(ids[2].clone())));
         ids.iter().for_each(|id| table.remove(id));
         assert!(table.tasks.is_empty() && table.owners.is_empty() && table.by_time.is_empty());
-        assert_eq!(table.all, Owned::default());
+        assert_eq!(table.all, Count::default());
+    }
+
+    #[test]
+    fn ended_tasks_make_room_those_of_whoever_has_the_most_first() {
+        let limits = TaskLimits { kept: 5, per_principal: 3, size: ByteSize::kib(50), ..TaskLimits::default() };
+        let [ann, bob, eve] = ["ann", "bob", "eve"].map(|name| Principal::from_source("key", name));
+        let ids: Vec<TaskId> = (0..12).map(|n| n.to_string().into()).collect();
+        let mut table = TaskTable::default();
+        let add = |table: &mut TaskTable, id: usize, owner: &Principal, bytes: u64| {
+            let gone = table.insert(entry(&ids[id], owner, bytes, 90), &limits)?;
+            Some(gone.iter().map(|id| id.parse::<usize>().unwrap()).collect::<Vec<_>>())
+        };
+        assert!((0..3).all(|id| add(&mut table, id, &ann, 0) == Some(vec![])));
+        assert_eq!(add(&mut table, 3, &ann, 0), None, "all of hers run");
+        table.end(&ids[1], 50);
+        table.end(&ids[0], 60);
+        assert!((4..6).all(|id| add(&mut table, id, &bob, 0) == Some(vec![])));
+        table.end(&ids[4], 10);
+        assert_eq!(add(&mut table, 6, &eve, 0), Some(vec![1]), "ann has the most, and this ended first");
+        assert_eq!(add(&mut table, 7, &eve, 20 << 10), Some(vec![4]), "ann and bob have two each");
+        assert_eq!(add(&mut table, 8, &eve, 20 << 10), None, "her part of the bytes, and both of hers run");
+        table.end(&ids[7], 70);
+        assert_eq!(add(&mut table, 8, &eve, 20 << 10), Some(vec![7]), "her own");
+        let before = table.all;
+        assert_eq!(add(&mut table, 9, &eve, 40 << 10), None);
+        assert_eq!(table.all, before, "nothing was removed for what has no room");
+        ids.iter().for_each(|id| table.remove(id));
+        assert!(table.owners.is_empty() && table.all == Count::default());
     }
 
     #[test]
@@ -268,7 +355,7 @@ mod tests {
         let (alice, limits) = (Principal::from_source("key", "alice"), TaskLimits::default());
         let ids: Vec<TaskId> = (0..2).map(|n| n.to_string().into()).collect();
         let mut table = TaskTable::default();
-        assert!(ids.iter().all(|id| table.insert(entry(id, &alice, 1, 90), &limits)));
+        assert!(ids.iter().all(|id| table.insert(entry(id, &alice, 1, 90), &limits).is_some()));
         ids.iter().for_each(|id| table.suspend(id, 50));
         assert_eq!((table.suspended(), table.due(50)), (2, Some(Due::GoOn(ids[0].clone()))));
         table.insert_stored(entry(&ids[0], &alice, 500, 90));

@@ -143,7 +143,7 @@ impl Tasks {
             return Ok(());
         };
         if task.has_ended() {
-            self.table.lock().set_expiry(id, task.expires());
+            self.table.lock().end(id, task.expires());
             return Ok(());
         }
         if !self.take_up_one(key, record, when).await? {
@@ -172,7 +172,7 @@ impl Tasks {
         table.insert_stored(NewEntry { id, owner, call: &task.call, bytes, expires });
         match goes_on {
             Some(at) => table.suspend(id, at),
-            None => table.set_expiry(id, expires),
+            None => table.end(id, expires),
         }
     }
 }

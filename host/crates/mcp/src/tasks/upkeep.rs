@@ -4,7 +4,7 @@
 use super::control::StopReason;
 use super::mailbox;
 use super::record::millis;
-use super::table::Due;
+use super::table::{Due, TaskId};
 use super::tasks::{LEASE, LONGEST_SLEEP, RENEW, TaskStore, Tasks};
 use crate::calls::parked_calls::ParkedCalls;
 use crate::upkeep::{Upkeep, look_after};
@@ -105,17 +105,20 @@ impl Tasks {
                     self.table.lock().set_expiry(&id, now + millis(self.limits.keep).max(1_000));
                 }
                 (None, Due::GoOn(id)) => self.go_on_when_due(id),
-                (None, Due::Remove(id)) => {
-                    self.remove_stored(&id, None);
-                    let tasks = self.clone();
-                    self.runners.spawn(async move {
-                        if let Err(error) = tasks.forget_messages(&id).await {
-                            tracing::error!(%error, "what nobody has read stays in the store");
-                        }
-                    });
-                }
+                (None, Due::Remove(id)) => self.remove(id),
             }
         }
+    }
+
+    /// Removes a task that has ended, and what nobody has read of it.
+    pub(super) fn remove(self: &Arc<Self>, id: TaskId) {
+        self.remove_stored(&id, None);
+        let tasks = self.clone();
+        self.runners.spawn(async move {
+            if let Err(error) = tasks.forget_messages(&id).await {
+                tracing::error!(%error, "what nobody has read stays in the store");
+            }
+        });
     }
 
     /// Says that the tasks which run here are still this process's.
