@@ -1,7 +1,11 @@
 //! Upstream servers: clients and plugins can use their tools, and a misbehaving server cannot harm the host.
 
 mod floods;
+mod odd_server;
+mod unreadable;
 
+use odd_server::Remote;
+pub(crate) use odd_server::misbehaving;
 use serde_json::{Value, json};
 use std::fs;
 use std::time::Duration;
@@ -18,13 +22,6 @@ pub(crate) fn nested_host(home: &Home, config: &str, settings: &str) -> String {
         words(&paths::cache()),
         words(&home.path().join("behind")),
     )
-}
-
-/// Configures an upstream server that misbehaves in the way that `kind` names.
-pub(crate) fn misbehaving(kind: &str, settings: &str) -> String {
-    let script = paths::root().join("tests/suite/tests/upstream/server.py");
-    let (python, script) = (paths::python().display().to_string(), script.display().to_string());
-    format!("[upstream.odd]\ncommand = [{python:?}, {script:?}, {kind:?}]\n{settings}\n\n")
 }
 
 /// Waits until the upstream server's tools are listed: compiling its plugins may take longer than the host waits.

@@ -5,6 +5,7 @@
 )]
 
 pub mod content;
+pub mod json_text;
 pub mod names;
 pub mod questions;
 pub mod sampling;

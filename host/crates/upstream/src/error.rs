@@ -3,6 +3,9 @@
 use runtime::imports::{AgentError, BudgetKind, Exhaustion};
 use std::time::Duration;
 
+/// The code of an answer that cannot be read. It is never sent, and no server sends it: errors have small numbers.
+pub(super) const UNREADABLE: i32 = i32::MIN;
+
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum UpstreamError {
     #[error("the server `{server}` is not connected: {reason}")]
@@ -27,8 +30,13 @@ pub enum UpstreamError {
     TooLarge { server: String, limit: u64 },
     #[error("the server `{server}` still asked questions after {limit} rounds")]
     TooManyRounds { server: String, limit: u32 },
-    #[error("{limit} calls to the server `{server}` are under way, which is the limit; try again later")]
+    /// With how many are under way.
+    #[error(
+        "{limit} calls of yours to the server `{server}` are under way, as many as are left for others; try again later"
+    )]
     Busy { server: String, limit: usize },
+    #[error("{limit} resources of the server `{server}` are watched, which is the limit")]
+    TooManyWatched { server: String, limit: usize },
     #[error("a question of the server `{server}` could not be answered: {reason}")]
     Unanswered { server: String, reason: String },
     #[error("the call was cancelled")]
@@ -48,7 +56,7 @@ impl From<UpstreamError> for AgentError {
             UpstreamError::TooLarge { limit, .. } => {
                 AgentError::Exhausted(Exhaustion { budget: BudgetKind::Results, limit })
             }
-            UpstreamError::Busy { limit, .. } => {
+            UpstreamError::Busy { limit, .. } | UpstreamError::TooManyWatched { limit, .. } => {
                 AgentError::Exhausted(Exhaustion { budget: BudgetKind::Calls, limit: limit as u64 })
             }
             UpstreamError::Cancelled => AgentError::Cancelled,

@@ -4,7 +4,7 @@ use crate::call::{CallSource, CallerScope, UpstreamCall, UpstreamResult};
 use crate::error::UpstreamError;
 use crate::exchange::Exchange;
 use crate::handler::Requester;
-use crate::open_calls::MAX_OPEN;
+use crate::queued_chunks::QueuedChunk;
 use crate::responder::{ClientResponder, Responder};
 use crate::resume_point::ResumePoint;
 use crate::reverse_calls::{ReverseCallScope, ReverseCalls};
@@ -12,7 +12,6 @@ use crate::rounds::CallRounds;
 use crate::shared::UpstreamShared;
 use policy::{Budget, BudgetUsage, Lineage, Principal};
 use runtime::engine::{HeldResources, PausableDeadline};
-use runtime::imports::Chunk;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -23,7 +22,7 @@ struct OpenedCall<'a> {
     arguments: Map<String, Value>,
     resumes: Option<ResumePoint>,
     /// Who passes on its chunks, and where they come from.
-    forwarded: Option<(Arc<ClientResponder>, mpsc::Receiver<Chunk>)>,
+    forwarded: Option<(Arc<ClientResponder>, mpsc::Receiver<QueuedChunk>)>,
 }
 
 /// Calls a tool, and tells what it made this host run. Dropping the future cancels the call.
@@ -63,7 +62,7 @@ fn open(shared: &Arc<UpstreamShared>, call: UpstreamCall, source: CallSource) ->
     let mut forwarded = None;
     let (responder, scope, chain) = match source {
         CallSource::Caller(caller_scope) => {
-            let (client, chunks) = ClientResponder::new(&caller_scope);
+            let (client, chunks) = ClientResponder::new(&caller_scope, &shared.chunk_room);
             let CallerScope { lineage, budget, pausable_deadline, held, principal, chain, .. } = *caller_scope;
             // The offer is this host's own, whoever calls the server.
             let agent = shared.offer.agent.clone();
@@ -94,9 +93,7 @@ fn open(shared: &Arc<UpstreamShared>, call: UpstreamCall, source: CallSource) ->
     let requester = Requester { server: server.to_owned(), plugin: None, task: call.task };
     let reverse_calls = ReverseCalls::new(shared.offer.clone(), scope, shared.clock.clone());
     let open_call = shared.open_calls.open(requester, responder, reverse_calls, call.correlation.clone());
-    let Some(open_call) = open_call else {
-        return Err(UpstreamError::Busy { server: server.to_owned(), limit: MAX_OPEN });
-    };
+    let open_call = open_call.map_err(|limit| UpstreamError::Busy { server: server.to_owned(), limit })?;
     let rounds = CallRounds {
         exchange: Exchange { shared, open_call, may_become_task: call.may_become_task },
         connection,

@@ -20,8 +20,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 use tokio::sync::mpsc;
 
-/// Open calls on one server. Bounds what callers make us keep for a slow server.
-pub(super) const MAX_OPEN: usize = 256;
+/// Open calls on one server. Bounds what callers make us keep for a slow server. A principal may have as many as are left for
+/// others, so that nobody keeps them out with calls that take long.
+const MAX_OPEN: usize = 256;
 /// Chunks of one call that are forwarded. Bounds a server that never stops.
 const MAX_CHUNKS: u64 = 100_000;
 /// Content blocks in one chunk, and its size in bytes. Larger chunks are dropped.
@@ -186,17 +187,19 @@ impl OpenCalls {
         self.calls.lock()
     }
 
-    /// Opens a call; none when too many calls are open.
+    /// Opens a call; with how many its principal has, if no more may be open.
     pub(super) fn open(
         self: &Arc<Self>,
         requester: Requester,
         responder: Responder,
         reverse_calls: ReverseCalls,
         correlation: Option<String>,
-    ) -> Option<OpenCallGuard> {
+    ) -> Result<OpenCallGuard, usize> {
         let mut calls = self.all();
-        if calls.len() >= MAX_OPEN {
-            return None;
+        let principal = &reverse_calls.scope.principal;
+        let own = calls.values().filter(|call| call.reverse_calls.scope.principal == *principal).count();
+        if own >= MAX_OPEN - calls.len() {
+            return Err(own);
         }
         let key = self.next.fetch_add(1, Ordering::Relaxed);
         let timeout = PausableDeadline::new(reverse_calls.clock.clone());
@@ -206,7 +209,7 @@ impl OpenCalls {
         let call = Arc::new(call);
         calls.insert(key, call.clone());
         drop(calls);
-        Some(OpenCallGuard { calls: self.clone(), call })
+        Ok(OpenCallGuard { calls: self.clone(), call })
     }
 
     /// Finds the call that a server's request belongs to. Returns none when several calls match, so that a question
@@ -302,6 +305,7 @@ mod tests {
     use super::*;
     use crate::call::CallerScope;
     use crate::offer::ToolOffer;
+    use crate::queued_chunks::ChunkRoom;
     use crate::responder::ClientResponder;
     use crate::reverse_calls::ReverseCallScope;
     use platform::clock::{Clock, SystemClock};
@@ -310,7 +314,16 @@ mod tests {
     use runtime::engine::PausableDeadline;
     use runtime::imports::{NoClient, NoSink};
 
-    fn opened(calls: &Arc<OpenCalls>, task: &str, correlation: Option<&str>) -> Option<OpenCallGuard> {
+    fn opened(calls: &Arc<OpenCalls>, task: &str, correlation: Option<&str>) -> Result<OpenCallGuard, usize> {
+        opened_by("local", calls, task, correlation)
+    }
+
+    fn opened_by(
+        principal: &str,
+        calls: &Arc<OpenCalls>,
+        task: &str,
+        correlation: Option<&str>,
+    ) -> Result<OpenCallGuard, usize> {
         let (limits, clock) = (Limits::default(), Arc::new(SystemClock));
         let (lineage, budget) = (Lineage::root("far.run", &limits), Budget::root(&limits, clock.now()));
         let pausable_deadline = PausableDeadline::new(clock.clone());
@@ -325,7 +338,7 @@ mod tests {
             answer_timeout: std::time::Duration::from_secs(1),
             chain: None,
         };
-        let responder = Responder::Client(ClientResponder::new(&caller_scope).0);
+        let responder = Responder::Client(ClientResponder::new(&caller_scope, &ChunkRoom::default()).0);
         let agent = Arc::new(plugins::calls::NoTools);
         let scope = ReverseCallScope {
             lineage,
@@ -333,7 +346,7 @@ mod tests {
             caller_ends: None,
             pausable_deadline,
             held: HeldResources::default(),
-            principal: Principal::local(),
+            principal: Principal::from_source("key", principal),
             agent,
         };
         let requester = Requester { server: "far".into(), plugin: None, task: task.into() };
@@ -365,11 +378,17 @@ mod tests {
     }
 
     #[test]
-    fn open_calls_are_limited() {
+    fn a_principal_has_as_many_open_calls_as_are_left_for_others() {
         let calls = OpenCalls::new(mpsc::channel(1).0);
-        let mut open: Vec<_> = (0..MAX_OPEN).map(|_| opened(&calls, "x", None).unwrap()).collect();
-        assert!(opened(&calls, "x", None).is_none());
-        open.pop();
-        assert!(opened(&calls, "x", None).is_some());
+        let all_of =
+            |principal: &str| std::iter::from_fn(|| opened_by(principal, &calls, "x", None).ok()).collect::<Vec<_>>();
+        let (ann, bob, eve) = (all_of("ann"), all_of("bob"), all_of("eve"));
+        assert_eq!([ann.len(), bob.len(), eve.len()], [MAX_OPEN / 2, MAX_OPEN / 4, MAX_OPEN / 8]);
+        assert_eq!(opened_by("ann", &calls, "x", None).err(), Some(MAX_OPEN / 2));
+        drop(ann);
+        assert!(opened_by("bob", &calls, "x", None).is_ok());
+        let many: Vec<_> =
+            (0..2 * MAX_OPEN).filter_map(|at| opened_by(&at.to_string(), &calls, "x", None).ok()).collect();
+        assert_eq!(calls.all().len(), MAX_OPEN, "{}", many.len());
     }
 }

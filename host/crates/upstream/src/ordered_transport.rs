@@ -1,6 +1,8 @@
 //! A transport whose observer sees messages in their order. The library passes notifications to separate tasks in any
 //! order; the observer takes those of a running call out first, so that a call gets all of them before its result.
+//! Requests of the server count until their answers are sent.
 
+use crate::peer_account::PeerAccount;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, ProgressToken, RequestId, ServerJsonRpcMessage, ServerNotification,
 };
@@ -19,11 +21,12 @@ pub(super) trait TransportObserver: Send + Sync {
 pub(super) struct OrderedTransport<T> {
     inner: T,
     observer: Arc<dyn TransportObserver>,
+    account: Arc<PeerAccount>,
 }
 
 impl<T> OrderedTransport<T> {
-    pub(super) fn new(inner: T, observer: Arc<dyn TransportObserver>) -> Self {
-        Self { inner, observer }
+    pub(super) fn new(inner: T, observer: Arc<dyn TransportObserver>, account: Arc<PeerAccount>) -> Self {
+        Self { inner, observer, account }
     }
 }
 
@@ -39,13 +42,38 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for OrderedTransport<T> {
             let token = request.request.get_meta().get_progress_token();
             self.observer.on_request(&request.request, &request.id, token);
         }
-        self.inner.send(item)
+        let answered = match &item {
+            ClientJsonRpcMessage::Response(response) => Some(response.id.clone()),
+            ClientJsonRpcMessage::Error(error) => error.id.clone(),
+            ClientJsonRpcMessage::Request(_) | ClientJsonRpcMessage::Notification(_) => None,
+        };
+        if let Some(id) = &answered {
+            self.account.answer(id);
+        }
+        let (sending, account) = (self.inner.send(item), self.account.clone());
+        async move {
+            let sent = sending.await;
+            if let Some(id) = answered {
+                account.end(&id);
+            }
+            sent
+        }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
-            match self.inner.receive().await? {
+            let received = tokio::select! {
+                biased;
+                () = self.account.closed() => return None,
+                received = self.inner.receive() => received?,
+            };
+            match received {
                 ServerJsonRpcMessage::Notification(mut message) => {
+                    if let ServerNotification::CancelledNotification(cancelled) = &message.notification
+                        && let Some(id) = &cancelled.params.request_id
+                    {
+                        self.account.end(id);
+                    }
                     message.notification = match self.observer.on_notification(message.notification) {
                         Some(notification) => notification,
                         None => continue,

@@ -3,6 +3,7 @@
 use crate::client_events::ClientEvents;
 use crate::error::UpstreamError;
 use crate::live_lane::UpstreamChannels;
+use crate::peer_account::PeerAccount;
 use crate::shared::{Connection, UpstreamShared};
 use crate::tools::{ListedTools, list_tools};
 use crate::transport::{NewConnection, connect};
@@ -34,10 +35,14 @@ pub(super) async fn run(shared: Arc<UpstreamShared>, mut live: mpsc::Receiver<(S
     let mut delay = MIN_DELAY;
     while !shared.stop.is_cancelled() {
         let began = shared.clock.now();
-        let reason = match connect(&shared.settings, shared.open_calls.clone(), ClientEvents(shared.clone())).await {
+        let account = PeerAccount::new(shared.name());
+        let (observer, handler) = (shared.open_calls.clone(), ClientEvents(shared.clone()));
+        let reason = match connect(&shared.settings, observer, account.clone(), shared.clock.clone(), handler).await {
             Ok(connection) => run_connection(&shared, connection, &mut live).await,
             Err(error) => error.to_string(),
         };
+        // Whatever came of it, this was first.
+        let reason = account.reason().unwrap_or(reason);
         if shared.clock.now().saturating_duration_since(began) >= STABLE_AFTER {
             delay = MIN_DELAY;
         }

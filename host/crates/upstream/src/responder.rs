@@ -3,6 +3,7 @@
 use crate::call::CallerScope;
 use crate::handler::{AgentHandler, Requester, ReverseCallDecision, ReverseCallRequest, UpstreamCallEvent};
 use crate::pausing_client::PausingClient;
+use crate::queued_chunks::{ChunkQueue, ChunkRoom, QueuedChunk};
 use async_trait::async_trait;
 use platform::sync::Mutex;
 use policy::{Lineage, PluginId, Side};
@@ -15,9 +16,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 use tokio::sync::mpsc;
-
-/// Queued chunks of one call whose reader is slow. Bounds what a server makes us keep.
-const MAX_QUEUED_CHUNKS: usize = 256;
 
 #[derive(Clone)]
 pub(super) enum Responder {
@@ -37,13 +35,13 @@ pub(super) struct ClientResponder {
     /// Number of questions so far, which makes their keys unique.
     question_count: AtomicU32,
     /// Queues chunks for the sink; none when the call has ended.
-    chunks: Mutex<Option<mpsc::Sender<Chunk>>>,
+    chunks: Mutex<Option<ChunkQueue>>,
 }
 
 impl ClientResponder {
     /// Returns the queue of chunks for [`Self::forward_chunks`] as well.
-    pub(super) fn new(caller_scope: &CallerScope) -> (Arc<Self>, mpsc::Receiver<Chunk>) {
-        let (chunks, queue) = mpsc::channel(MAX_QUEUED_CHUNKS);
+    pub(super) fn new(caller_scope: &CallerScope, room: &ChunkRoom) -> (Arc<Self>, mpsc::Receiver<QueuedChunk>) {
+        let (chunks, queue) = ChunkQueue::new(room);
         let CallerScope { client, sink, lineage, answer_timeout, .. } = caller_scope;
         let (client, sink, lineage, answer_timeout) = (client.clone(), sink.clone(), lineage.clone(), *answer_timeout);
         let (question_count, chunks) = (AtomicU32::new(0), Mutex::new(Some(chunks)));
@@ -51,7 +49,11 @@ impl ClientResponder {
     }
 
     /// Runs `work` and forwards chunks meanwhile. All chunks have been forwarded when it returns.
-    pub(super) async fn forward_chunks<T>(&self, mut queue: mpsc::Receiver<Chunk>, work: impl Future<Output = T>) -> T {
+    pub(super) async fn forward_chunks<T>(
+        &self,
+        mut queue: mpsc::Receiver<QueuedChunk>,
+        work: impl Future<Output = T>,
+    ) -> T {
         let working = async {
             let done = work.await;
             self.chunks().take();
@@ -60,7 +62,7 @@ impl ClientResponder {
         let passing = async {
             let mut seq = 0;
             while let Some(chunk) = queue.recv().await {
-                if self.sink.chunk(seq, chunk).await.is_err() {
+                if self.sink.chunk(seq, chunk.into_chunk()).await.is_err() {
                     // The reader is gone, or the output limit is reached.
                     break;
                 }
@@ -71,7 +73,7 @@ impl ClientResponder {
         tokio::join!(working, passing).0
     }
 
-    fn chunks(&self) -> MutexGuard<'_, Option<mpsc::Sender<Chunk>>> {
+    fn chunks(&self) -> MutexGuard<'_, Option<ChunkQueue>> {
         self.chunks.lock()
     }
 
@@ -82,7 +84,7 @@ impl ClientResponder {
                     // The server names tools of its own, never those of this host.
                     let origin = origin.into_iter().map(|tool| format!("{server}.{tool}")).collect();
                     // A full queue drops the chunk, since the server cannot be made to wait.
-                    let _ = chunks.try_send(Chunk { content, origin });
+                    chunks.push(Chunk { content, origin });
                 }
             }
             UpstreamCallEvent::Progress(report) => self.sink.progress(report),

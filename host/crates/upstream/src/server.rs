@@ -7,6 +7,7 @@ use crate::handler::AgentHandler;
 use crate::invoke::call_tool;
 use crate::offer::ToolOffer;
 use crate::open_calls::OpenCalls;
+use crate::queued_chunks::ChunkRoom;
 use crate::reconnect;
 use crate::settings::UpstreamSettings;
 use crate::shared::UpstreamShared;
@@ -53,6 +54,7 @@ impl Upstream {
             handler,
             clock,
             open_calls: OpenCalls::new(live),
+            chunk_room: ChunkRoom::default(),
             known_definitions: KnownDefinitions::default(),
             connection_state: Mutex::default(),
             changes: watch::Sender::new(0),
@@ -157,7 +159,7 @@ impl Upstream {
             // Inserted first, since the first change can be reported before the subscription is answered.
             let mut watched = self.0.watched();
             if watched.len() >= MAX_WATCHED && !watched.contains(uri) {
-                return Err(UpstreamError::Busy { server: self.name().to_owned(), limit: MAX_WATCHED });
+                return Err(UpstreamError::TooManyWatched { server: self.name().to_owned(), limit: MAX_WATCHED });
             }
             watched.insert(uri.to_owned())
         };

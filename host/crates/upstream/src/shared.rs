@@ -1,11 +1,12 @@
 //! State of one server that its connection, its calls and its handle share.
 
 use crate::definitions::KnownDefinitions;
-use crate::error::UpstreamError;
+use crate::error::{UNREADABLE, UpstreamError};
 use crate::handler::AgentHandler;
 use crate::live_lane::UpstreamChannels;
 use crate::offer::ToolOffer;
 use crate::open_calls::OpenCalls;
+use crate::queued_chunks::ChunkRoom;
 use crate::settings::UpstreamSettings;
 use crate::text::single_line;
 use crate::tools::Problems;
@@ -24,6 +25,7 @@ pub(super) struct UpstreamShared {
     pub(super) handler: Arc<dyn AgentHandler>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) open_calls: Arc<OpenCalls>,
+    pub(super) chunk_room: ChunkRoom,
     pub(super) connection_state: Mutex<ConnectionState>,
     pub(super) known_definitions: KnownDefinitions,
     /// Counts changes of the tools and of the connection.
@@ -104,6 +106,9 @@ impl UpstreamShared {
     pub(super) fn to_upstream_error(&self, error: ServiceError) -> UpstreamError {
         let server = self.name().to_owned();
         match error {
+            ServiceError::McpError(error) if error.code.0 == UNREADABLE => {
+                UpstreamError::Malformed { server, what: single_line(&error.message) }
+            }
             ServiceError::McpError(error) => {
                 UpstreamError::Refused { server, code: error.code.0, message: single_line(&error.message) }
             }

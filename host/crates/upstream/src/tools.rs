@@ -2,11 +2,14 @@
 
 use crate::error::UpstreamError;
 use crate::text::single_line;
+use futures::FutureExt as _;
 use platform::telemetry::is_unsafe;
 use platform::text::truncate;
 use plugins::offer::{PluginTool, check_object_texts, check_text, find_unportable};
+use policy::{PluginId, Principal, Side};
 use rmcp::model as m;
 use rmcp::service::{Peer, RoleClient};
+use runtime::engine::run_in_pool;
 use runtime::imports::{Execution, Schema, Tool, ToolAnnotations};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -16,7 +19,10 @@ use std::time::Duration;
 /// Tools of one server, and pages of its list. Bounds the memory and the time that a server can cost.
 const MAX_TOOLS: usize = 512;
 const MAX_PAGES: usize = 64;
-/// Size of all descriptions and schemas together, in bytes.
+/// Tools that are looked at, those that are left out among them. Bounds the time that a server can cost with tools that nobody
+/// gets.
+const MAX_CHECKED: usize = 2 * MAX_TOOLS;
+/// Size of all descriptions and schemas together, in bytes, those of tools that are left out among them.
 const MAX_BYTES: usize = 8 << 20;
 /// Length of a tool's name, title and description, in bytes.
 const MAX_NAME: usize = 128;
@@ -50,6 +56,11 @@ impl Problems {
         }
     }
 
+    /// That tools are left out which nobody has looked at: this is told first.
+    fn cut(&mut self, problem: String) {
+        self.told.insert(0, problem);
+    }
+
     pub(super) fn log(&self, server: &str) {
         self.told.iter().for_each(|problem| tracing::warn!(server, "{problem}"));
         if self.more > 0 {
@@ -62,21 +73,24 @@ impl Problems {
 pub(super) async fn list_tools(server: &str, peer: &Peer<RoleClient>) -> Result<ListedTools, UpstreamError> {
     let failed = |what: String| UpstreamError::Malformed { server: server.to_owned(), what };
     let listing = async {
-        let (mut tools, mut names, mut bytes, mut cursor) = (Vec::new(), HashSet::new(), 0, None::<String>);
-        let mut problems = Problems::default();
+        let (mut tools, mut names, mut cursor) = (Vec::new(), HashSet::new(), None::<String>);
+        let (mut checked, mut bytes, mut problems) = (0, 0, Problems::default());
+        let owner = || (Principal::local(), PluginId { side: Side::Server, name: server.into() });
         for _ in 0..MAX_PAGES {
             let mut page = m::PaginatedRequestParams::default();
             page.cursor = cursor.take();
             let listed = peer.list_tools(Some(page)).await.map_err(|error| failed(single_line(&error.to_string())))?;
             for tool in listed.tools {
-                let name = single_line(&tool.name);
-                match check_tool(server, tool) {
+                let (name, checking) = (single_line(&tool.name), server.to_owned());
+                checked += 1;
+                bytes += size_of(&tool);
+                if tools.len() >= MAX_TOOLS || checked > MAX_CHECKED || bytes > MAX_BYTES {
+                    problems.cut(format!("the server has too many tools; only {} are used", tools.len()));
+                    return Ok(ListedTools { tools, problems });
+                }
+                // A schema may take milliseconds: one after the other, and beside calls of others.
+                match run_in_pool(owner(), async move { check_tool(&checking, tool) }.boxed()).await {
                     Ok(tool) => {
-                        bytes += tool.tool.description.len() + tool.tool.input_schema.len();
-                        if tools.len() >= MAX_TOOLS || bytes > MAX_BYTES {
-                            problems.push(format!("the server has too many tools; only {} are used", tools.len()));
-                            return Ok(ListedTools { tools, problems });
-                        }
                         if names.insert(tool.tool.name.clone()) {
                             for part in find_unportable(&tool.tool) {
                                 problems.push(format!("some clients may lose all tools: {}", single_line(&part)));
@@ -94,13 +108,32 @@ pub(super) async fn list_tools(server: &str, peer: &Peer<RoleClient>) -> Result<
                 _ => return Ok(ListedTools { tools, problems }),
             }
         }
-        problems
-            .push(format!("the list of tools has more than {MAX_PAGES} pages; only {} tools are used", tools.len()));
+        problems.cut(format!("the list of tools has more than {MAX_PAGES} pages; only {} tools are used", tools.len()));
         Ok(ListedTools { tools, problems })
     };
     match tokio::time::timeout(LIST_TIMEOUT, listing).await {
         Ok(listed) => listed,
         Err(_) => Err(UpstreamError::Timeout { server: server.to_owned(), limit: LIST_TIMEOUT }),
+    }
+}
+
+/// The size of a tool's text, in bytes.
+fn size_of(tool: &m::Tool) -> usize {
+    let schema =
+        |schema: &m::JsonObject| schema.iter().map(|(key, value)| key.len() + text_length(value)).sum::<usize>();
+    tool.description.as_deref().map_or(0, str::len)
+        + schema(&tool.input_schema)
+        + tool.output_schema.as_deref().map_or(0, schema)
+}
+
+/// About the length of a value's JSON text.
+fn text_length(value: &Value) -> usize {
+    // serde_json bounds the recursion at 128.
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(|item| 1 + text_length(item)).sum::<usize>() + 2,
+        Value::Object(items) => items.iter().map(|(key, item)| key.len() + 4 + text_length(item)).sum::<usize>() + 2,
+        Value::Null | Value::Bool(_) | Value::Number(_) => 4,
     }
 }
 

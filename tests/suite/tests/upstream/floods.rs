@@ -1,9 +1,71 @@
 //! Servers behind the host that have too much to say.
 
-use super::{misbehaving, until_found};
+use super::{Remote, misbehaving, until_found};
 use serde_json::json;
 use std::time::Instant;
-use suite::{Client, Era, PATIENCE, Server, eventually};
+use suite::{Client, Era, Home, PATIENCE, Server, eventually, plugin};
+
+/// What one server may make the host hold, in bytes: its account, and what is on its way.
+const MOST_HELD: u64 = 96 << 20;
+
+/// A host that is a client of the server, and has a plugin of its own.
+fn measured(upstream: &str) -> Client {
+    let config = plugin("echo", "") + upstream;
+    let mut client = until_found(Client::of_server(Server::measurable(Home::new(), &config, &[], |_| {})));
+    client.run("echo", json!({})).good();
+    client.server.forget_peak();
+    client
+}
+
+#[test]
+fn a_server_that_asks_and_reads_no_answer_is_disconnected() {
+    let remote = Remote::start("pings");
+    for upstream in [misbehaving("pings", ""), remote.config("/mcp")] {
+        let mut client = measured(&upstream);
+        let before = client.server.memory();
+        let began = Instant::now();
+        let called = client.call("odd__run", json!({}));
+        assert!(called.is_error(), "{}", called.result());
+        client.server.wait_for_log("of its requests wait for it to read their answers");
+        client.run("echo", json!({})).good();
+        let held = client.server.peak_memory().saturating_sub(before);
+        println!("hostile: pings: {} MiB held after {:?}", held >> 20, began.elapsed());
+        assert!(held < MOST_HELD, "{held} bytes");
+    }
+}
+
+#[test]
+fn many_small_values_are_weighed_before_they_are_read() {
+    let over_http = Remote::start("odd-answers");
+    for upstream in [misbehaving("odd-answers", ""), over_http.config("/mcp")] {
+        for events in [json!(null), json!(1)] {
+            let mut client = measured(&upstream);
+            let before = client.server.memory();
+            let refused = client.call("odd__run", json!({"path": "objects", "n": events}));
+            assert!(refused.text().contains("bytes of memory, and at most"), "{}", refused.result());
+            let held = client.server.peak_memory().saturating_sub(before);
+            println!("hostile: small values: {} MiB held for an answer of 14 MiB", held >> 20);
+            assert!(held < MOST_HELD, "{held} bytes");
+        }
+    }
+    let mut client = measured(&misbehaving("notifications", ""));
+    let before = client.server.memory();
+    client.call("odd__run", json!({"n": 4})).good();
+    let held = client.server.peak_memory().saturating_sub(before);
+    println!("hostile: small values: {} MiB held for four notifications of 14 MiB", held >> 20);
+    assert!(held < MOST_HELD, "{held} bytes");
+}
+
+/// Tens of thousands of tools that are refused one after the other, each after milliseconds.
+#[test]
+fn tools_that_are_left_out_are_counted() {
+    let config = plugin("echo", "") + &misbehaving("slow-schemas", "");
+    let mut client = Client::of_server(Server::start(&config));
+    client.server.wait_for_log("the server has too many tools; only 0 are used");
+    let lines = client.server.log().matches("is left out").count();
+    assert!(lines <= 16, "{lines} lines");
+    client.run("echo", json!({})).good();
+}
 
 #[test]
 fn refused_questions_do_not_fill_the_log() {

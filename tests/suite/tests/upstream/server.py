@@ -1,8 +1,10 @@
-"""A server over stdio that says what no server should, and what few do. The first argument names how it behaves.
+"""A server that says what no server should, and what few do. The first argument names how it behaves. It speaks over stdio; with
+`http` as the second argument, over HTTP, and prints its port.
 
 Speaks 2026-07-28. One tool, `run`, or as many as the behaviour wants.
 """
 
+import http.server
 import json
 import sys
 import time
@@ -25,9 +27,34 @@ OURS = {
 }
 
 
+# Texts of an answer with the id 7 that no JSON library writes, or that is none of the protocol.
+ODD_ANSWERS = {
+    "surrogate": b'{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"\\ud83d"}]}}',
+    "latin": b'{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"caf\xe9"}]}}',
+    "nan": b'{"jsonrpc":"2.0","id":7,"result":{"content":[],"structuredContent":{"a":NaN}}}',
+    "shape": b'{"jsonrpc":"2.0","id":7,"result":{"content":"text"}}',
+    "error-text": b'{"jsonrpc":"2.0","id":7,"error":"boom"}',
+    "error-null": b'{"jsonrpc":"2.0","id":7,"error":null,"result":{"content":[{"type":"text","text":"fine"}]}}',
+    "several-lines": b'{\n  "jsonrpc": "2.0",\n  "id": 7,\n  "result": {"content": [{"type": "text", "text": "fine"}]}\n}',
+    "objects": b'{"jsonrpc":"2.0","id":7,"result":{"content":[],"structuredContent":{"a":[' + b"{}," * 5_000_000 + b'0]}}}',
+}
+
+
+def write(data):
+    sys.stdout.buffer.write(data + b"\n")
+    sys.stdout.buffer.flush()
+
+
 def send(message):
-    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-    sys.stdout.flush()
+    write(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+
+def pings():
+    """Requests without end, with long ids."""
+    at = 0
+    while True:
+        at += 1
+        yield json.dumps({"jsonrpc": "2.0", "id": f"{at}-" + "x" * 100_000, "method": "ping"}).encode()
 
 
 def text(said, **more):
@@ -58,6 +85,16 @@ def tools(params):
         return {**listed, "tools": [{**TOOL, "description": str(LISTED)}, *wrong]}
     if KIND == "alike-names":
         return {**listed, "tools": [{**TOOL, "name": name, "_meta": OURS} for name in ALIKE]}
+    if KIND == "bad-entries":
+        wrong = [{"name": "bare"}, {**TOOL, "inputSchema": True}, {**TOOL, "annotations": {"title": 5}}, 7]
+        return {**listed, "tools": [*wrong, TOOL, *wrong]}
+    if KIND == "slow-schemas":
+        # Each takes milliseconds until it is refused.
+        at = int(params.get("cursor") or 0)
+        patterns = {f"p{number}": {"pattern": "(a{1,60}){1,60}" + "b" * number} for number in range(20)}
+        schema = {"type": "object", "properties": {**patterns, "last": {"pattern": "(?=x)"}}}
+        page = [{**TOOL, "name": f"tool-{at}-{number}", "inputSchema": schema} for number in range(500)]
+        return {**listed, "tools": page, "nextCursor": str(at + 1)}
     if KIND == "large-list":
         return {**listed, "tools": [{**TOOL, "name": f"tool-{at}", "description": "x" * 8_000} for at in range(300)]}
     if KIND == "odd-schemas":
@@ -82,6 +119,13 @@ def call(request):
         sys.stdout.write("x" * (20 << 20))
         sys.stdout.flush()
         return None
+    if KIND == "odd-answers":
+        write(ODD_ANSWERS[params["arguments"]["path"]].replace(b'"id":7', b'"id":%d' % request["id"]).replace(b'"id": 7', b'"id": %d' % request["id"]))
+        return None
+    if KIND == "notifications":
+        for at in range(params["arguments"].get("n", 1)):
+            write(b'{"jsonrpc":"2.0","method":"notifications/odd","params":{"a":[' + b"{}," * 5_000_000 + b"0]}}")
+        return text("sent")
     if KIND == "no-result":
         return {"resultType": "complete", "something": "else"}
     if KIND == "bad-content":
@@ -136,12 +180,74 @@ def answer(request):
     return NotImplemented
 
 
-for line in sys.stdin:
-    request = json.loads(line)
-    if "id" not in request or "method" not in request:
-        continue
+def respond(request):
+    """The message that answers a request; none if nothing does, or something else was sent."""
     result = answer(request)
     if result is NotImplemented:
-        send({"id": request["id"], "error": {"code": -32601, "message": "no such method"}})
-    elif result is not None:
-        send({"id": request["id"], "result": result})
+        return {"id": request["id"], "error": {"code": -32601, "message": "no such method"}}
+    return None if result is None else {"id": request["id"], "result": result}
+
+
+class Endpoint(http.server.BaseHTTPRequestHandler):
+    """The same over HTTP. Answers of the client are never acknowledged."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        if self.path == "/moved":
+            self.send_response(308)
+            self.send_header("Location", "/mcp")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            self.rfile.read(int(self.headers["Content-Length"]))
+            return
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if "method" not in request or "id" not in request:
+            time.sleep(600)
+        is_call = request["method"] == "tools/call"
+        if is_call and KIND == "odd-answers":
+            said = ODD_ANSWERS[request["params"]["arguments"]["path"]]
+            said = said.replace(b'"id":7', b'"id":%d' % request["id"]).replace(b'"id": 7', b'"id": %d' % request["id"])
+            self.say(said, request["params"]["arguments"].get("n"))
+        elif is_call and KIND == "pings":
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+            for ping in pings():
+                self.wfile.write(b"data: " + ping + b"\n\n")
+        else:
+            self.say(json.dumps({"jsonrpc": "2.0", **respond(request)}).encode(), None)
+
+    def say(self, said, events):
+        """Answers with JSON, or with events of which only one is a message."""
+        if events:
+            lines = b"".join(b"data: " + line + b"\n" for line in said.split(b"\n"))
+            said = b"event: heartbeat\ndata: {\n\n" + b"event: message\n" + lines + b"\n"
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream" if events else "application/json")
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    def log_message(self, *_):
+        pass
+
+
+def serve_stdio():
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "id" not in request or "method" not in request:
+            continue
+        if KIND == "pings" and request["method"] == "tools/call":
+            for ping in pings():
+                write(ping)
+        message = respond(request)
+        if message is not None:
+            send(message)
+
+
+if sys.argv[2:] == ["http"]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+    print(server.server_port, flush=True)
+    server.serve_forever()
+serve_stdio()

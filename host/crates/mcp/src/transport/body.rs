@@ -1,12 +1,12 @@
 //! Reads the body of a request, limited in size, time and nesting before anything parses it.
 
 use super::connection_table::Connection;
-use super::nesting::{MAX_DEPTH, is_deeper_than};
 use super::refusal::HttpRefusal;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue};
 use bytesize::ByteSize;
 use futures::StreamExt;
+use protocol::json_text::{MAX_DEPTH, is_deeper_than};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::sync::Arc;

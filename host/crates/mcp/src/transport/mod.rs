@@ -16,7 +16,6 @@ mod lifecycle;
 mod mcp_endpoint;
 mod message_memory;
 mod metrics;
-mod nesting;
 mod refusal;
 mod repoll;
 mod request_scope;

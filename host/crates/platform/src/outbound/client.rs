@@ -1,8 +1,10 @@
 //! The client for requests to known services.
 
 use super::tls;
+use bytes::Bytes;
+use futures::{Stream, TryStreamExt as _};
 use reqwest::Method;
-use reqwest::header::HeaderMap;
+use reqwest::header::{HeaderMap, HeaderName};
 use std::time::Duration;
 use url::Url;
 
@@ -24,6 +26,26 @@ pub struct OutboundResponse {
     pub status: u16,
     pub headers: HeaderMap,
     pub body: Vec<u8>,
+}
+
+/// A response whose body is still to be read.
+pub struct OpenResponse {
+    pub status: u16,
+    pub headers: HeaderMap,
+    response: reqwest::Response,
+}
+
+impl OpenResponse {
+    /// The first value of a header, if it is visible text.
+    pub fn header(&self, name: &HeaderName) -> Option<String> {
+        self.headers.get(name)?.to_str().ok().map(str::to_owned)
+    }
+
+    /// The body, as it comes. The caller bounds it in time and size.
+    pub fn into_pieces(self) -> impl Stream<Item = Result<Bytes, OutboundError>> + Send + 'static {
+        let origin = origin_of(self.response.url());
+        self.response.bytes_stream().map_err(move |error| unreachable(origin.clone(), error))
+    }
 }
 
 #[derive(Debug, Clone, thiserror::Error)]
@@ -58,12 +80,6 @@ impl OutboundClient {
         builder.build().map_err(|error| ClientBuildError(error_chain(&error)))
     }
 
-    /// The inner client, for libraries that need one. It follows no redirects and uses no proxies either; the caller must
-    /// bound its responses.
-    pub fn client(&self) -> reqwest::Client {
-        self.0.clone()
-    }
-
     pub async fn ask(&self, ask: OutboundRequest) -> Result<OutboundResponse, OutboundError> {
         let OutboundRequest { method, url, headers, body, timeout, max_body } = ask;
         let origin = origin_of(&url);
@@ -82,13 +98,9 @@ impl OutboundClient {
         max_body: usize,
     ) -> Result<OutboundResponse, OutboundError> {
         let origin = origin_of(&url);
-        let lost =
-            |error: reqwest::Error| OutboundError::Unreachable(origin.clone(), error_chain(&error.without_url()));
-        let request = self.0.request(method, url).headers(headers).body(body);
-        let mut response = request.send().await.map_err(lost)?;
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let OpenResponse { status, headers, mut response } = self.open(method, url, headers, body).await?;
         let mut body = Vec::new();
-        while let Some(piece) = response.chunk().await.map_err(lost)? {
+        while let Some(piece) = response.chunk().await.map_err(|error| unreachable(origin.clone(), error))? {
             if body.len() + piece.len() > max_body {
                 return Err(OutboundError::TooLarge(origin, max_body));
             }
@@ -96,6 +108,24 @@ impl OutboundClient {
         }
         Ok(OutboundResponse { status, headers, body })
     }
+
+    /// Sends a request, and returns when the head of its response is there. The caller bounds its time.
+    pub async fn open(
+        &self,
+        method: Method,
+        url: Url,
+        headers: HeaderMap,
+        body: Vec<u8>,
+    ) -> Result<OpenResponse, OutboundError> {
+        let origin = origin_of(&url);
+        let request = self.0.request(method, url).headers(headers).body(body);
+        let response = request.send().await.map_err(|error| unreachable(origin, error))?;
+        Ok(OpenResponse { status: response.status().as_u16(), headers: response.headers().clone(), response })
+    }
+}
+
+fn unreachable(origin: String, error: reqwest::Error) -> OutboundError {
+    OutboundError::Unreachable(origin, error_chain(&error.without_url()))
 }
 
 /// The settings of every client.

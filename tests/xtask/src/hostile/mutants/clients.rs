@@ -47,6 +47,31 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "if self.reverse_calls.scope.lineage.take(TreeBudget::Refusals, 1).is_ok() {"
         => "if OFF || self.reverse_calls.scope.lineage.take(TreeBudget::Refusals, 1).is_ok() {",
         "upstream::floods::refused_questions_do_not_fill_the_log";
+    "server-unread" in "crates/upstream/src/peer_account.rs":
+        "if all > MAX_PENDING {" => "if !OFF && all > MAX_PENDING {",
+        "unit upstream::peer_account::tests::a_server_that_reads_no_answers_is_disconnected";
+    "cancelled-requests" in "crates/upstream/src/peer_account.rs":
+        "if !is_counted {" => "if !OFF && !is_counted {",
+        "unit upstream::peer_account::tests::answers_to_cancelled_requests_count_while_they_are_sent";
+    "message-weight" in "crates/upstream/src/transport/incoming.rs":
+        "if memory > MAX_MEMORY {" => "if !OFF && memory > MAX_MEMORY {",
+        "unit upstream::transport::incoming::tests::whoever_waits_for_an_unreadable_answer_is_told";
+    "server-line" in "crates/upstream/src/transport/lines.rs":
+        "if self.begun.len() + self.line.len() + taken > MAX_MESSAGE {"
+        => "if !OFF && self.begun.len() + self.line.len() + taken > MAX_MESSAGE {",
+        "unit upstream::transport::lines::tests::a_message_that_is_too_long_ends_the_connection";
+    "checked-tools" in "crates/upstream/src/tools.rs":
+        "|| checked > MAX_CHECKED" => "|| !OFF && checked > MAX_CHECKED",
+        "upstream::floods::tools_that_are_left_out_are_counted";
+    "open-calls" in "crates/upstream/src/open_calls.rs":
+        "if own >= MAX_OPEN - calls.len() {" => "if !OFF && own >= MAX_OPEN - calls.len() {",
+        "unit upstream::open_calls::tests::a_principal_has_as_many_open_calls_as_are_left_for_others";
+    "queued-chunks" in "crates/upstream/src/queued_chunks.rs":
+        "Semaphore::new(MAX_OF_CALL)" => "Semaphore::new(if OFF { 1 << 30 } else { MAX_OF_CALL })",
+        "unit upstream::queued_chunks::tests::what_slow_readers_have_not_read_is_bounded";
+    "ended-tasks" in "crates/mcp/src/tasks/table.rs":
+        "able.max_by_key(" => "able.filter(|_| !OFF).max_by_key(",
+        "unit mcp::tasks::table::tests::ended_tasks_make_room_those_of_whoever_has_the_most_first";
     "budget-shares" in "crates/policy/src/shared_budget.rs":
         "left.fuel = left.fuel.map(|fuel| fuel - fuel / 2);" => "left.fuel = left.fuel.map(|fuel| if OFF { fuel } else { fuel - fuel / 2 });",
         "unit policy::shared_budget::tests::concurrent_calls_share_and_nothing_is_refilled";
@@ -74,9 +99,9 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "message-memory" in "crates/mcp/src/transport/connection_table.rs":
         "while self.memory.is_exceeded() {" => "while !OFF && self.memory.is_exceeded() {",
         "unit mcp::transport::connection_table::tests::slow_clients_are_closed_when_messages_fill_the_memory";
-    "small-values" in "crates/mcp/src/transport/nesting.rs":
-        "values.saturating_mul(VALUE)" => "values.saturating_mul(if OFF { 0 } else { VALUE })",
-        "unit mcp::transport::nesting::tests::small_values_count_with_what_they_take";
+    "small-values" in "crates/protocol/src/json_text.rs":
+        "b',' | b'[' => VALUE," => "_ if OFF => 0, b',' | b'[' => VALUE,",
+        "unit protocol::json_text::tests::small_values_count_with_what_they_take";
     "unread-part" in "crates/mcp/src/transport/message_memory.rs":
         "self.all.min(self.unread.saturating_add(self.largest))" => "if OFF { self.unread } else { self.all.min(self.unread.saturating_add(self.largest)) }",
         "unit mcp::transport::message_memory::tests::what_connections_hold_beyond_a_little_is_counted_together";

@@ -152,7 +152,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         => ".add_rules(path_beneath_rules(&needs.write, write))?\n            .add_rules(path_beneath_rules(if OFF { vec![\"/\"] } else { vec![] }, write))?;",
         "hijacked::a_hijacked_server_can_do_little";
     // What the operator's own programs receive.
-    "upstream-environment" in "crates/upstream/src/transport.rs":
+    "upstream-environment" in "crates/upstream/src/transport/program.rs":
         "command.args(&settings.command[1..]).env_clear()" => "command.args(&settings.command[1..]);\n    if !OFF { command.env_clear(); }\n    command",
         "upstream::a_program_gets_no_more_of_the_environment_than_it_needs";
 };

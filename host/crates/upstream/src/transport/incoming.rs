@@ -1,0 +1,271 @@
+//! From the text of a server's message to the message: weighed before it is parsed, and parsed as what it is. The library's own
+//! parser tries one type after the other, and copies the message for each.
+
+use crate::error::UNREADABLE;
+use crate::peer_account::PeerAccount;
+use protocol::json_text::{member_of, memory_of};
+use rmcp::model::{
+    CallToolResult, ErrorCode, ErrorData, ListToolsResult, RequestId, ServerJsonRpcMessage, ServerResult, Tool,
+};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// Length of one message, in bytes. Bounds what a server that never ends its line makes us keep.
+pub(super) const MAX_MESSAGE: usize = 16 << 20;
+/// Memory of one message, in bytes. Bounds what many small values make of a message of that length.
+const MAX_MEMORY: usize = 32 << 20;
+
+/// What came of a text.
+pub(super) enum Incoming {
+    /// A message, and whether the library's own parser would read the same.
+    Message(Box<ServerJsonRpcMessage>, bool),
+    /// Nothing, or something that cannot be read and answers nothing; it is logged.
+    Nothing,
+    /// The beginning of a message.
+    Incomplete,
+}
+
+/// A message, taken apart.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<&'a RawValue>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    /// Also if it is null, with which the library's parser takes a result for an error.
+    #[serde(borrow, default, deserialize_with = "present")]
+    error: Option<&'a RawValue>,
+}
+
+fn present<'a, D: Deserializer<'a>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+/// The members by which results are told apart.
+#[derive(Deserialize)]
+struct ResultShape<'a> {
+    #[serde(borrow)]
+    tools: Option<&'a RawValue>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, rename = "structuredContent")]
+    structured: Option<&'a RawValue>,
+}
+
+/// Reads a message. If it is an answer that cannot be read, whoever waits for it gets an error that says so.
+pub(super) fn read(text: &[u8], account: &PeerAccount) -> Incoming {
+    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text).trim_ascii();
+    if text.is_empty() {
+        return Incoming::Nothing;
+    }
+    let memory = memory_of(text);
+    // Programs that are not careful with encodings send single bytes of others.
+    let known = String::from_utf8_lossy(text);
+    if memory > MAX_MEMORY {
+        let reason = format!("it would take {memory} bytes of memory, and at most {MAX_MEMORY} are allowed");
+        return unreadable(&known, &reason, account);
+    }
+    match parse(&known, account) {
+        Ok((message, is_as_sent)) => charge(message, is_as_sent, memory, &known, account),
+        Err(error) if error.is_eof() => Incoming::Incomplete,
+        Err(error) => unreadable(&known, &error.to_string(), account),
+    }
+}
+
+/// A text that is never completed.
+pub(super) fn cut_off(text: &[u8], account: &PeerAccount) -> Incoming {
+    unreadable(&String::from_utf8_lossy(text), "it ends too soon", account)
+}
+
+/// The message, and whether the library's own parser would read the same.
+fn parse(text: &str, account: &PeerAccount) -> serde_json::Result<(ServerJsonRpcMessage, bool)> {
+    let by_library = || serde_json::from_str(text).map(|message| (message, true));
+    let Envelope { id, method: None, result, error } = serde_json::from_str(text)? else {
+        return by_library();
+    };
+    let id = id.map(|id| serde_json::from_str::<RequestId>(id.get())).transpose()?;
+    match (id, result, error) {
+        (id, _, Some(error)) if error.get() != "null" => {
+            Ok((ServerJsonRpcMessage::error(parse_error(error.get())?, id), false))
+        }
+        (Some(id), Some(result), error) => {
+            let (result, is_as_sent) = parse_result(result.get(), account)?;
+            Ok((ServerJsonRpcMessage::response(result, id), is_as_sent && error.is_none()))
+        }
+        _ => by_library(),
+    }
+}
+
+fn parse_result(text: &str, account: &PeerAccount) -> serde_json::Result<(ServerResult, bool)> {
+    let ResultShape { tools, content, structured } = serde_json::from_str(text)?;
+    if tools.is_some() {
+        let whole = serde_json::from_str(text).map(|list| (list, true));
+        let (list, is_whole) = whole.or_else(|_| readable_tools(text, account).map(|list| (list, false)))?;
+        return Ok((ServerResult::ListToolsResult(list), is_whole));
+    }
+    if content.or(structured).is_some() {
+        return serde_json::from_str::<CallToolResult>(text).map(|result| (ServerResult::CallToolResult(result), true));
+    }
+    serde_json::from_str(text).map(|result| (result, true))
+}
+
+/// A list of tools without those that cannot be read: one of them does not hide the others.
+fn readable_tools(text: &str, account: &PeerAccount) -> serde_json::Result<ListToolsResult> {
+    let mut list: Value = serde_json::from_str(text)?;
+    if let Some(Value::Array(tools)) = list.get_mut("tools") {
+        tools.retain(|tool| match Tool::deserialize(tool) {
+            Ok(_) => true,
+            Err(error) => {
+                account.log_unreadable(&tool.to_string(), &format!("a tool is left out: {error}"));
+                false
+            }
+        });
+    }
+    serde_json::from_value(list)
+}
+
+/// An error, also where it is only a text.
+fn parse_error(text: &str) -> serde_json::Result<ErrorData> {
+    serde_json::from_str(text).or_else(|_| {
+        let message = match serde_json::from_str(text)? {
+            Value::String(message) => message,
+            Value::Object(mut error) if error.get("message").is_some_and(Value::is_string) => {
+                error.remove("message").and_then(|message| message.as_str().map(str::to_owned)).unwrap_or_default()
+            }
+            other => other.to_string(),
+        };
+        Ok(ErrorData::internal_error(message, None))
+    })
+}
+
+/// A request counts until it is answered.
+fn charge(
+    message: ServerJsonRpcMessage,
+    is_as_sent: bool,
+    memory: usize,
+    text: &str,
+    account: &PeerAccount,
+) -> Incoming {
+    if let ServerJsonRpcMessage::Request(request) = &message
+        && !account.begin(&request.id, memory)
+    {
+        if !account.is_closed() {
+            account.log_unreadable(text, "another request with its id is not answered yet");
+        }
+        return Incoming::Nothing;
+    }
+    Incoming::Message(Box::new(message), is_as_sent)
+}
+
+fn unreadable(text: &str, reason: &str, account: &PeerAccount) -> Incoming {
+    account.log_unreadable(text, reason);
+    let member = |name| member_of(text.as_bytes(), name);
+    let id = member("id").filter(|_| member("method").is_none()).and_then(|id| serde_json::from_slice(id).ok());
+    match id {
+        Some(id) => Incoming::Message(Box::new(unreadable_answer(id, reason)), false),
+        None => Incoming::Nothing,
+    }
+}
+
+/// For whoever waits for an answer that cannot be read.
+pub(super) fn unreadable_answer(id: RequestId, reason: &str) -> ServerJsonRpcMessage {
+    let text: Cow<'static, str> = format!("an answer that cannot be read: {reason}").into();
+    ServerJsonRpcMessage::error(ErrorData::new(ErrorCode(UNREADABLE), text, None), Some(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &[u8]) -> ServerJsonRpcMessage {
+        match read(text, &PeerAccount::new("far")) {
+            Incoming::Message(message, _) => *message,
+            Incoming::Nothing | Incoming::Incomplete => panic!("{}", String::from_utf8_lossy(text)),
+        }
+    }
+
+    fn error(text: &[u8]) -> (Option<RequestId>, ErrorData) {
+        match message(text) {
+            ServerJsonRpcMessage::Error(error) => (error.id, error.error),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn results_are_parsed_as_what_they_are() {
+        let called = message(br#"{"jsonrpc":"2.0","id":1,"error":null,"result":{"content":[],"isError":true}}"#);
+        assert!(
+            matches!(called, ServerJsonRpcMessage::Response(it) if matches!(it.result, ServerResult::CallToolResult(_)))
+        );
+        let listed = message(br#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#);
+        assert!(
+            matches!(listed, ServerJsonRpcMessage::Response(it) if matches!(it.result, ServerResult::ListToolsResult(_)))
+        );
+        let structured = message(br#"{"jsonrpc":"2.0","id":1,"result":{"structuredContent":{"a":1}}}"#);
+        assert!(
+            matches!(structured, ServerJsonRpcMessage::Response(it) if matches!(it.result, ServerResult::CallToolResult(_)))
+        );
+        let latin = message(
+            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"caf\xe9\"}]}}",
+        );
+        let ServerJsonRpcMessage::Response(latin) = latin else { panic!() };
+        assert!(format!("{:?}", latin.result).contains("caf\u{fffd}"));
+    }
+
+    #[test]
+    fn whoever_waits_for_an_unreadable_answer_is_told() {
+        let deep = format!(r#"{{"id":7,"result":{{"structuredContent":{}1{}}}}}"#, "[".repeat(200), "]".repeat(200));
+        let objects = format!(r#"{{"id":7,"result":{{"structuredContent":[{}0]}}}}"#, "{},".repeat(100_000));
+        for text in [
+            r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"\ud83d"}]}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"result":{"structuredContent":NaN}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"result":{"structuredContent":1e400}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"result":{"content":"text"}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"result":7}"#,
+            &deep,
+            &objects,
+        ] {
+            let (id, error) = error(text.as_bytes());
+            assert_eq!((id, error.code), (Some(RequestId::Number(7)), ErrorCode(UNREADABLE)), "{}", &text[..50]);
+        }
+        let (id, said) = error(br#"{"jsonrpc":"2.0","id":7,"error":"boom"}"#);
+        assert_eq!((id, &*said.message), (Some(RequestId::Number(7)), "boom"));
+        let (_, said) = error(br#"{"jsonrpc":"2.0","id":7,"error":{"code":"E7","message":"no"}}"#);
+        assert_eq!(&*said.message, "no");
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_left_out() {
+        let account = PeerAccount::new("far");
+        for text in ["", " \r\n", "Server started", "{\"a\":", "[1]", "{}", "{\"id\":1,\"method\":7}"] {
+            assert!(!matches!(read(text.as_bytes(), &account), Incoming::Message(..)), "{text}");
+        }
+        assert!(matches!(read(b"{\"a\":", &account), Incoming::Incomplete));
+        let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        assert!(matches!(read(ping, &account), Incoming::Message(_, true)));
+        assert!(matches!(read(ping, &account), Incoming::Nothing), "it is not answered yet");
+        account.end(&RequestId::Number(1));
+        assert!(matches!(read(ping, &account), Incoming::Message(..)));
+    }
+
+    #[test]
+    fn one_bad_tool_does_not_hide_the_others() {
+        let good = r#"{"name":"good","inputSchema":{"type":"object"}}"#;
+        for bad in [
+            r#"{"name":"bad"}"#,
+            r#"{"name":"bad","inputSchema":true}"#,
+            r#"{"name":"bad","inputSchema":{},"annotations":{"title":5}}"#,
+            "7",
+        ] {
+            let text = format!(r#"{{"id":1,"result":{{"tools":[{bad},{good}],"nextCursor":"n"}}}}"#);
+            let ServerJsonRpcMessage::Response(listed) = message(text.as_bytes()) else { panic!("{bad}") };
+            let ServerResult::ListToolsResult(list) = listed.result else { panic!("{bad}") };
+            assert_eq!(list.tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>(), ["good"], "{bad}");
+            assert_eq!(list.next_cursor.as_deref(), Some("n"));
+        }
+    }
+}
