@@ -3,7 +3,8 @@
 use runtime::imports::{AgentError, BudgetKind, Exhaustion};
 use std::time::Duration;
 
-/// The code of an answer that cannot be read. It is never sent, and no server sends it: errors have small numbers.
+/// The code of an answer that cannot be read, on its way to whoever waits for it. It is never sent. A server that sends it is taken
+/// for one whose answer cannot be read.
 pub(super) const UNREADABLE: i32 = i32::MIN;
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

@@ -72,7 +72,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for OrderedTransport<T> {
                     if let ServerNotification::CancelledNotification(cancelled) = &message.notification
                         && let Some(id) = &cancelled.params.request_id
                     {
-                        self.account.end(id);
+                        self.account.cancel(id);
                     }
                     message.notification = match self.observer.on_notification(message.notification) {
                         Some(notification) => notification,

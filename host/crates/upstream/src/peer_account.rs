@@ -7,7 +7,7 @@ use rmcp::model::RequestId;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio_util::sync::CancellationToken;
 
 /// Memory of a server's requests that are not answered yet, in bytes. Bounds a server that asks and never reads an answer.
@@ -21,6 +21,8 @@ const MAX_TOLD: u64 = 8;
 pub(super) struct PeerAccount {
     server: String,
     pending: Mutex<Pending>,
+    /// Whether a request that the server cancels is over. In 2026-07-28 it is answered all the same.
+    ends_cancelled: AtomicBool,
     unreadable: AtomicU64,
     reason: Mutex<Option<String>>,
     closed: CancellationToken,
@@ -34,8 +36,8 @@ struct Pending {
 
 impl PeerAccount {
     pub(super) fn new(server: &str) -> Arc<Self> {
-        let (pending, unreadable, reason, closed) = Default::default();
-        Arc::new(Self { server: server.to_owned(), pending, unreadable, reason, closed })
+        let (pending, ends_cancelled, unreadable, reason, closed) = Default::default();
+        Arc::new(Self { server: server.to_owned(), pending, ends_cancelled, unreadable, reason, closed })
     }
 
     /// The server has sent a request of so many bytes. False if it is not to be served: its id is in use, or there is no room.
@@ -70,7 +72,19 @@ impl PeerAccount {
         }
     }
 
-    /// The answer has been sent, or the server does not want it any more.
+    /// From now on, requests that the server cancels do not count any more.
+    pub(super) fn end_cancelled(&self) {
+        self.ends_cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// The server does not want an answer any more.
+    pub(super) fn cancel(&self, id: &RequestId) {
+        if self.ends_cancelled.load(Ordering::Relaxed) {
+            self.end(id);
+        }
+    }
+
+    /// The answer has been sent.
     pub(super) fn end(&self, id: &RequestId) {
         let mut pending = self.pending.lock();
         if let Some(bytes) = pending.requests.remove(id) {
@@ -145,13 +159,24 @@ mod tests {
     #[test]
     fn answers_to_cancelled_requests_count_while_they_are_sent() {
         let account = PeerAccount::new("far");
+        account.end_cancelled();
         for at in 0..MAX_PENDING {
             let id = RequestId::String(format!("{at}-{}", "x".repeat(1 << 20)).into());
             if !account.begin(&id, 1 << 20) {
                 break;
             }
-            account.end(&id);
+            account.cancel(&id);
             account.answer(&id);
+        }
+        assert!(account.is_closed());
+    }
+
+    #[test]
+    fn cancelled_requests_count_where_they_are_answered_all_the_same() {
+        let account = PeerAccount::new("far");
+        for at in 0..2 * (MAX_PENDING / REQUEST) as i64 {
+            account.begin(&RequestId::Number(at), 0);
+            account.cancel(&RequestId::Number(at));
         }
         assert!(account.is_closed());
     }

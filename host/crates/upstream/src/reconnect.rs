@@ -38,7 +38,7 @@ pub(super) async fn run(shared: Arc<UpstreamShared>, mut live: mpsc::Receiver<(S
         let account = PeerAccount::new(shared.name());
         let (observer, handler) = (shared.open_calls.clone(), ClientEvents(shared.clone()));
         let reason = match connect(&shared.settings, observer, account.clone(), shared.clock.clone(), handler).await {
-            Ok(connection) => run_connection(&shared, connection, &mut live).await,
+            Ok(connection) => run_connection(&shared, connection, &account, &mut live).await,
             Err(error) => error.to_string(),
         };
         // Whatever came of it, this was first.
@@ -80,12 +80,16 @@ fn set_disconnected(shared: &UpstreamShared, reason: &str) -> bool {
 async fn run_connection(
     shared: &Arc<UpstreamShared>,
     connection: NewConnection<ClientEvents>,
+    account: &PeerAccount,
     live: &mut mpsc::Receiver<(String, Value)>,
 ) -> String {
     let NewConnection { service, child } = connection;
     let peer = service.peer().clone();
     let info = peer.peer_info();
     let modern = info.as_ref().is_some_and(|info| info.protocol_version.as_str() >= "2026-07-28");
+    if !modern {
+        account.end_cancelled();
+    }
     let lanes = info.as_ref().map(|info| extension_settings(&info.capabilities, CLIENT_TOOLS)).unwrap_or_default();
     let usable = !shared.offer.is_empty()
         && modern

@@ -6,7 +6,7 @@ use std::time::Instant;
 use suite::{Client, Era, Home, PATIENCE, Server, eventually, plugin};
 
 /// What one server may make the host hold, in bytes: its account, and what is on its way.
-const MOST_HELD: u64 = 96 << 20;
+const MOST_HELD: u64 = 64 << 20;
 
 /// A host that is a client of the server, and has a plugin of its own.
 fn measured(upstream: &str) -> Client {

@@ -144,10 +144,7 @@ impl Recorder {
                 Ok(revision) => {
                     self.revision = revision;
                     self.record = changed;
-                    match self.record.has_ended() {
-                        true => tasks.table.lock().end(&id, self.record.expires()),
-                        false => tasks.table.lock().set_expiry(&id, self.record.expires()),
-                    }
+                    tasks.table.lock().set_expiry(&id, self.record.expires());
                     tasks.wake.notify_one();
                     tasks.changed(&self.record.principal(), &id);
                     return Ok(true);

@@ -1,6 +1,6 @@
 //! MCP over Streamable HTTP: the requests that the library's transport makes. Answers are bounded, weighed and read here.
 
-use super::incoming::{Incoming, MAX_MESSAGE, read, unreadable_answer};
+use super::incoming::{Incoming, MAX_MESSAGE, read_whole, unreadable_answer};
 use crate::peer_account::PeerAccount;
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt as _};
@@ -121,7 +121,7 @@ impl HttpClient {
                     // Nothing answers these, whatever is sent.
                     _ => return Ok(StreamableHttpPostResponse::Accepted),
                 };
-                let answer = match read(&text, &self.account) {
+                let answer = match read_whole(&text, &self.account) {
                     Incoming::Message(answer, _) => *answer,
                     Incoming::Nothing | Incoming::Incomplete => unreadable_answer(asked, "it is no message"),
                 };
@@ -146,12 +146,10 @@ impl HttpClient {
             return Err(failed.into());
         }
         let body = collect(response, MAX_ERROR).await?;
-        let error = match read(&body, &self.account) {
-            Incoming::Message(message, _) => match *message {
-                ServerJsonRpcMessage::Error(error) => Some(error),
-                _ => None,
-            },
-            Incoming::Nothing | Incoming::Incomplete => None,
+        // Often a page of a proxy, which is no fault of the server.
+        let error = match serde_json::from_slice(&body) {
+            Ok(ServerJsonRpcMessage::Error(error)) => Some(error),
+            _ => None,
         };
         let text = format!("HTTP {status}: {}", String::from_utf8_lossy(&body));
         match message {
@@ -263,17 +261,19 @@ fn bounded<B: AsRef<[u8]>>(
     pieces: impl Stream<Item = Result<B, OutboundError>>,
     account: Arc<PeerAccount>,
 ) -> impl Stream<Item = Result<B, io::Error>> {
-    let (mut length, mut is_line_empty) = (0usize, true);
+    // A line ends with CR, LF, or both.
+    let (mut length, mut is_line_empty, mut after_cr) = (0usize, true, false);
     pieces.map(move |piece| {
         let piece = piece.map_err(io::Error::other)?;
         for byte in piece.as_ref() {
             length += 1;
             match byte {
-                b'\r' => {}
-                b'\n' if is_line_empty => length = 0,
-                b'\n' => is_line_empty = true,
+                b'\n' if after_cr => {}
+                b'\r' | b'\n' if is_line_empty => length = 0,
+                b'\r' | b'\n' => is_line_empty = true,
                 _ => is_line_empty = false,
             }
+            after_cr = *byte == b'\r';
         }
         if length > MAX_MESSAGE {
             account.close(format!("it sent an event of more than {MAX_MESSAGE} bytes"));
@@ -289,10 +289,43 @@ fn weighed(mut event: Sse, account: &PeerAccount) -> Sse {
         event.data = None;
     }
     let Some(data) = event.data.take() else { return event };
-    event.data = match read(data.as_bytes(), account) {
+    event.data = match read_whole(data.as_bytes(), account) {
         Incoming::Message(_, true) => Some(data),
         Incoming::Message(message, false) => serde_json::to_string(&*message).ok(),
         Incoming::Nothing | Incoming::Incomplete => None,
     };
     event
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::stream;
+
+    async fn passed(piece: &[u8], times: usize) -> (usize, Option<String>) {
+        let account = PeerAccount::new("far");
+        let pieces = stream::iter((0..times).map(|_| Ok(piece)));
+        let passed =
+            bounded(pieces, account.clone()).take_while(|piece| std::future::ready(piece.is_ok())).count().await;
+        (passed, account.reason())
+    }
+
+    #[tokio::test]
+    async fn an_event_is_bounded_and_many_of_them_are_not() {
+        let line = format!("data: {}", "x".repeat(1 << 20));
+        for end in ["\n\n", "\r\r", "\r\n\r\n"] {
+            assert_eq!(passed(format!("{line}{end}").as_bytes(), 40).await, (40, None), "{end:?}");
+        }
+        let (pieces, reason) = passed(format!("{line}\n").as_bytes(), 40).await;
+        assert_eq!((pieces, reason.is_some_and(|reason| reason.contains("an event of more than"))), (15, true));
+    }
+
+    #[test]
+    fn an_event_that_was_cut_off_answers_its_call() {
+        let cut = Sse::default().data("{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{");
+        let data = weighed(cut, &PeerAccount::new("far")).data.unwrap();
+        assert!(data.contains("\"id\":7") && data.contains("it ends too soon"), "{data}");
+        let beat = Sse::default().event("heartbeat").data("{}");
+        assert_eq!(weighed(beat, &PeerAccount::new("far")).data, None);
+    }
 }

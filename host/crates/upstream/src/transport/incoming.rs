@@ -36,7 +36,7 @@ struct Envelope<'a> {
     method: Option<&'a RawValue>,
     #[serde(borrow)]
     result: Option<&'a RawValue>,
-    /// Also if it is null, with which the library's parser takes a result for an error.
+    /// Null is not the same as nothing: the library's parser refuses a result beside it.
     #[serde(borrow, default, deserialize_with = "present")]
     error: Option<&'a RawValue>,
 }
@@ -64,15 +64,23 @@ pub(super) fn read(text: &[u8], account: &PeerAccount) -> Incoming {
     }
     let memory = memory_of(text);
     // Programs that are not careful with encodings send single bytes of others.
-    let known = String::from_utf8_lossy(text);
+    let lossy = String::from_utf8_lossy(text);
     if memory > MAX_MEMORY {
         let reason = format!("it would take {memory} bytes of memory, and at most {MAX_MEMORY} are allowed");
-        return unreadable(&known, &reason, account);
+        return unreadable(&lossy, &reason, account);
     }
-    match parse(&known, account) {
-        Ok((message, is_as_sent)) => charge(message, is_as_sent, memory, &known, account),
+    match parse(&lossy, account) {
+        Ok((message, is_as_sent)) => charge(message, is_as_sent, memory, &lossy, account),
         Err(error) if error.is_eof() => Incoming::Incomplete,
-        Err(error) => unreadable(&known, &error.to_string(), account),
+        Err(error) => unreadable(&lossy, &error.to_string(), account),
+    }
+}
+
+/// Reads a text that nothing follows.
+pub(super) fn read_whole(text: &[u8], account: &PeerAccount) -> Incoming {
+    match read(text, account) {
+        Incoming::Incomplete => cut_off(text, account),
+        incoming => incoming,
     }
 }
 

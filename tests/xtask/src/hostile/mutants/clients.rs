@@ -53,6 +53,9 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "cancelled-requests" in "crates/upstream/src/peer_account.rs":
         "if !is_counted {" => "if !OFF && !is_counted {",
         "unit upstream::peer_account::tests::answers_to_cancelled_requests_count_while_they_are_sent";
+    "cancelled-counts" in "crates/upstream/src/peer_account.rs":
+        "if self.ends_cancelled.load(Ordering::Relaxed) {" => "if OFF || self.ends_cancelled.load(Ordering::Relaxed) {",
+        "unit upstream::peer_account::tests::cancelled_requests_count_where_they_are_answered_all_the_same";
     "message-weight" in "crates/upstream/src/transport/incoming.rs":
         "if memory > MAX_MEMORY {" => "if !OFF && memory > MAX_MEMORY {",
         "unit upstream::transport::incoming::tests::whoever_waits_for_an_unreadable_answer_is_told";
