@@ -45,7 +45,8 @@ struct FollowedTask<'e, 'a> {
     asks: bool,
     /// Questions that are being answered, by their keys.
     asking: Option<(BTreeSet<String>, Answering<'e>)>,
-    /// Answers that the server has not confirmed.
+    /// Answers that the server has not confirmed. They are kept while it does not list their questions: one that has just started
+    /// again may not have come to them yet.
     unsent: InputResponses,
     /// Questions whose answers it has got, and which it still lists.
     answered: BTreeSet<String>,
@@ -178,23 +179,28 @@ impl FollowedTask<'_, '_> {
             let error = self.exchange.malformed(format!("{} questions at once", requests.len()));
             return Ok(Look::Ended(Err(error)));
         }
+        let due = self.unsent.iter().filter(|(key, _)| requests.contains_key(*key));
+        let due: InputResponses = due.map(|(key, answer)| (key.clone(), answer.clone())).collect();
         if self.asks {
             self.ask(requests);
             self.calls.note(self.exchange, calls);
         }
         let outcomes = self.calls.unsent();
-        if self.unsent.is_empty() && outcomes.is_empty() {
+        if due.is_empty() && outcomes.is_empty() {
             let poll = poll.map_or(DEFAULT_POLL, Duration::from_millis);
             return Ok(Look::GoesOn(poll.clamp(MIN_POLL, MAX_POLL)));
         }
-        self.send_answers(outcomes).await?;
+        self.send_answers(due, outcomes).await?;
         Ok(Look::GoesOn(MIN_POLL))
     }
 
     /// Takes note of what is asked now. Keys are never used for another question.
     fn ask(&mut self, mut requests: InputRequests) {
         self.answered.retain(|key| requests.contains_key(key));
-        self.unsent.retain(|key, _| requests.contains_key(key));
+        // Bounds what a server lets us keep that asks for ever and never lists again what it has asked.
+        if self.unsent.len() > MAX_TOGETHER {
+            self.unsent.retain(|key, _| requests.contains_key(key));
+        }
         if let Some((keys, _)) = &self.asking {
             if keys.iter().any(|key| requests.contains_key(key)) {
                 return;
@@ -209,8 +215,8 @@ impl FollowedTask<'_, '_> {
         }
     }
 
-    async fn send_answers(&mut self, outcomes: Map<String, Value>) -> Result<(), UpstreamError> {
-        let params = UpdateTaskParams::new(self.id, self.unsent.clone());
+    async fn send_answers(&mut self, answers: InputResponses, outcomes: Map<String, Value>) -> Result<(), UpstreamError> {
+        let params = UpdateTaskParams::new(self.id, answers.clone());
         let request = ClientRequest::UpdateTaskRequest(UpdateTaskRequest::new(params));
         match self.exchange.send_with_outcomes(request, outcomes.clone()).await {
             // Asked again, the user or a rule would say the same for ever.
@@ -223,7 +229,10 @@ impl FollowedTask<'_, '_> {
                 self.calls.sent(self.exchange, &outcomes);
             }
         }
-        self.answered.extend(std::mem::take(&mut self.unsent).into_keys());
+        for key in answers.into_keys() {
+            self.unsent.remove(&key);
+            self.answered.insert(key);
+        }
         Ok(())
     }
 

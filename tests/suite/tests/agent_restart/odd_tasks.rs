@@ -33,6 +33,16 @@ fn a_question_that_is_still_listed_is_not_answered_again() {
 }
 
 #[test]
+fn an_answer_outlives_a_moment_in_which_its_question_is_not_listed() {
+    let world = World::of_odd_server("starts-again");
+    let mut run = world.start(NAMES);
+    run.say("call demo.run");
+    assert_eq!(run.expect("result", |_| true)["text"], "it has the answer");
+    let (_, decided) = run.end("approval-decided");
+    assert_eq!(decided.len(), 1, "the question is asked once: {decided:?}");
+}
+
+#[test]
 fn what_no_task_may_be_ends_the_call_with_a_sentence() {
     for (kind, words) in [
         ("unasked", "a task, which was not requested"),

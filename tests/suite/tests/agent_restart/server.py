@@ -86,6 +86,9 @@ def look():
         return asking(["one"]) if looks < 6 else completed(f"{count('updates', 0)} answers")
     if KIND in ("calls-tools", "loses-outcomes", "refuses-outcomes"):
         return calling()
+    if KIND == "starts-again":
+        # Its second run has not come to the question yet when the answer is there.
+        return working() if looks == 2 else completed("it has the answer") if count("updates", 0) else asking(["one"])
     if KIND == "many-questions":
         return asking(map(str, range(200)))
     if KIND == "asks-a-model":

@@ -115,12 +115,17 @@ impl AskedQuestions {
 
     /// Keeps an answer to what an earlier run has asked and this one has not yet.
     pub(super) fn answer_earlier(&mut self, kind: AskedKind, key: &str, answer: &Value) {
-        let waits = |asked: &AskedQuestion| {
-            asked.is_earlier && asked.answer.is_none() && asked.kind == kind && asked.key == key
-        };
-        if self.0.iter().any(waits) {
+        if self.is_open_earlier(kind, key) {
             self.answered(key, answer);
         }
+    }
+
+    /// Whether an earlier run has asked this, which this one will ask again and has not yet, and nobody has answered it.
+    pub(super) fn is_open_earlier(&self, kind: AskedKind, key: &str) -> bool {
+        self.0.iter().any(|asked| {
+            let will_be_asked = asked.is_earlier && asked.step.is_some();
+            will_be_asked && asked.answer.is_none() && asked.kind == kind && asked.key == key
+        })
     }
 
     pub(super) fn answered(&mut self, key: &str, answer: &Value) {

@@ -20,7 +20,7 @@ type Outcome = oneshot::Receiver<Result<Value, AgentError>>;
 fn task(places: usize, asked: AskedQuestions) -> TaskQuestions {
     let limits = ParkedCallLimits { calls: places, per_principal: places, ..ParkedCallLimits::default() };
     let (permits, alice) = (Arc::new(WaitPermits::new(limits)), Principal::from_source("key", "alice"));
-    TaskQuestions::new(permits, alice, None, HeldResources::default(), asked)
+    TaskQuestions::new(permits, alice, None, HeldResources::default(), asked, Map::new())
 }
 
 /// Calls a tool in a step, with arguments of so many bytes.

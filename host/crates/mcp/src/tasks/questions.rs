@@ -34,6 +34,9 @@ pub(super) struct TaskQuestions {
     batches: Vec<AskedBatch>,
     /// Its client's tools that it calls.
     calls: ToolCalls,
+    /// The requests that were open when an earlier run of the call ended. They stay open until this run has come there: a client
+    /// that saw the task without them would take them for withdrawn.
+    earlier: Map<String, Value>,
 }
 
 /// Questions that the guest asked at once. It gets all answers at once.
@@ -54,9 +57,10 @@ impl TaskQuestions {
         correlation: Option<String>,
         held: HeldResources,
         asked: AskedQuestions,
+        earlier: Map<String, Value>,
     ) -> Self {
         let (batches, calls) = Default::default();
-        Self { permits, principal, correlation, held, permit: None, limit: 0, asked, batches, calls }
+        Self { permits, principal, correlation, held, permit: None, limit: 0, asked, batches, calls, earlier }
     }
 
     /// Whether it waits for its client.
@@ -151,7 +155,9 @@ impl TaskQuestions {
 
     /// The questions that are not answered, by key.
     pub(super) fn outstanding(&self) -> Map<String, Value> {
-        self.batches.iter().flat_map(|batch| batch.requests.iter().flatten().cloned()).collect()
+        let earlier = self.earlier.iter().filter(|(key, _)| self.asked.is_open_earlier(AskedKind::Question, key));
+        let earlier = earlier.map(|(key, request)| (key.clone(), request.clone()));
+        earlier.chain(self.batches.iter().flat_map(|batch| batch.requests.iter().flatten().cloned())).collect()
     }
 
     /// Takes answers. Those under other keys than what is outstanding, or will be again, are ignored.
@@ -252,14 +258,18 @@ mod tests {
         let limits = ParkedCallLimits { calls, per_principal: calls, ..ParkedCallLimits::default() };
         let permits = Arc::new(WaitPermits::new(limits));
         let (alice, asked) = (Principal::from_source("key", "alice"), AskedQuestions::default());
-        TaskQuestions::new(permits, alice, None, HeldResources::default(), asked)
+        TaskQuestions::new(permits, alice, None, HeldResources::default(), asked, Map::new())
     }
 
     fn ask(asked: &mut TaskQuestions, keys: &[&str], timeout: u64) -> Answered {
+        ask_in(asked, None, keys, timeout)
+    }
+
+    fn ask_in(asked: &mut TaskQuestions, step: Option<&str>, keys: &[&str], timeout: u64) -> Answered {
         let plugin = PluginId { side: Side::Server, name: "p".into() };
         let questions = keys.iter().map(|key| ((*key).to_owned(), CheckedQuestion::Roots)).collect();
         let (answer, answered) = oneshot::channel();
-        let batch = QuestionBatch { plugin, questions, timeout: Duration::from_secs(timeout), step: None };
+        let batch = QuestionBatch { plugin, questions, timeout: Duration::from_secs(timeout), step: step.map(str::to_owned) };
         asked.ask(PendingRequest::Questions(PendingQuestions::new(batch, answer)), false, NOW);
         answered
     }
@@ -299,6 +309,33 @@ mod tests {
         assert!(two.try_recv().is_err(), "a late answer to the first is not one to the second");
         asked.answer(answers(&["sure-2"]));
         two.try_recv().unwrap().unwrap();
+    }
+
+    /// A client that sees a task without a question takes the question for withdrawn.
+    #[tokio::test]
+    async fn what_was_open_stays_open_until_a_later_run_asks_it_again() {
+        let mut first = questions(9);
+        let _one = ask_in(&mut first, Some("1"), &["a", "b", "c"], 9);
+        let _other = ask(&mut first, &["no step"], 9);
+        first.answer(answers(&["c"]));
+        let later = || {
+            let asked = AskedQuestions::from_bytes(&first.asked.to_bytes()).unwrap();
+            TaskQuestions { asked, earlier: first.outstanding(), ..questions(9) }
+        };
+        let mut second = later();
+        assert_eq!(keys(&second), ["a", "b"], "nothing asks again what was not asked in a step");
+        assert!(!second.is_waiting(), "the call does not wait yet");
+        second.answer(answers(&["a"]));
+        assert_eq!(keys(&second), ["b"], "it is answered before it is asked again");
+        let mut again = ask_in(&mut second, Some("1"), &["a", "b", "c"], 9);
+        assert_eq!(keys(&second), ["b"]);
+        second.answer(answers(&["b"]));
+        assert_eq!((again.try_recv().unwrap().unwrap().len(), keys(&second).len()), (3, 0));
+        let mut third = later();
+        let asked = ask_in(&mut third, Some("1"), &["a", "b", "c"], 9);
+        drop(asked);
+        third.give_up(NOW);
+        assert!(keys(&third).is_empty(), "once it is asked again, it can be given up");
     }
 
     #[tokio::test]

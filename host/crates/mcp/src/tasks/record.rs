@@ -118,6 +118,14 @@ impl TaskRecord {
         Some(until.map_or(self.expires(), |until| until.min(self.expires())))
     }
 
+    /// The requests that its client has not answered, by key.
+    pub(super) fn requests(&self) -> Map<String, Value> {
+        match &self.state {
+            TaskState::InputRequired { requests } => requests.clone(),
+            TaskState::Working | TaskState::Completed { .. } | TaskState::Failed { .. } | TaskState::Cancelled => Map::new(),
+        }
+    }
+
     /// Whether it waits for an answer under this key.
     pub(super) fn asks(&self, key: &str) -> bool {
         matches!(&self.state, TaskState::InputRequired { requests } if requests.contains_key(key))

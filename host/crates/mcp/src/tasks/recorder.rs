@@ -35,8 +35,9 @@ pub(super) struct TaskProgress {
 
 impl TaskProgress {
     /// How an earlier process has left it.
-    pub(super) fn new(record: &TaskRecord) -> Self {
-        Self { message: record.message.clone(), fuel: record.fuel.clone(), ..Self::default() }
+    pub(super) fn new(record: &TaskRecord, asked: &AskedQuestions) -> Self {
+        let (message, fuel) = (record.message.clone(), record.fuel.clone());
+        Self { message, fuel, requests: record.requests(), asked: Arc::new(asked.clone()), ..Self::default() }
     }
 }
 

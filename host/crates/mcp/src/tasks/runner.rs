@@ -106,7 +106,8 @@ impl TaskRunner {
                 tracing::warn!(task = &*self.recorder.id, "a task waits: {why}");
                 // What it waits for is shown; if that fails, it is shown later.
                 self.recorder.record.calls = ShownCalls::default();
-                let _ = self.recorder.save(TaskState::Working, Some(why), Strength::Process).await;
+                let state = self.recorder.record.state.clone();
+                let _ = self.recorder.save(state, Some(why), Strength::Process).await;
                 pauses.wait(&self.control.stop).await;
             }
         }

@@ -71,9 +71,9 @@ pub(super) async fn serve(
         stays_until: 0,
     };
     let sampler = Sampler::new(tasks.clone(), id.clone(), fuel.account(), held.clone());
-    let questions = TaskQuestions::new(permits, principal, correlation, held, asked);
+    let questions = TaskQuestions::new(permits, principal, correlation, held, asked, record.requests());
     let account = fuel.account();
-    let (progress, sees) = watch::channel(TaskProgress::new(&record));
+    let (progress, sees) = watch::channel(TaskProgress::new(&record, questions.asked()));
     let progress = Arc::new(progress);
     let extension = FuelExtension::new(chunks.owner().1, record.tool.clone(), tasks.limits.run);
     let mut serving = Serving { id, record, questions, fuel, extension, suspension, progress: progress.clone() };
