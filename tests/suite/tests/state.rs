@@ -341,6 +341,14 @@ fn a_guest_sees_the_variables_that_are_granted_and_requested() {
     let found: &Value = &called.result()["structuredContent"];
     assert_eq!(found["env"], json!([["PEEK_ONE", "1"]]), "{found}");
     client.server.wait_for_log("`PEEK_UNSET` is granted, but not set");
+    let server = Server::spawn(Home::new(), &plugin("env-peek", grants), &[], |command| {
+        command.env("PEEK_ONE", "postgres://app:hunter2@db.example/app");
+    });
+    let mut client = Client::of_server(server);
+    let called = client.run("env-peek", json!({}));
+    assert_eq!(called.result()["structuredContent"]["env"], json!([]), "a password is given to no plugin");
+    client.server.wait_for_log("`PEEK_ONE` is granted and not given, since its value is an address with a password");
+    assert!(!client.server.log().contains("hunter2"));
 }
 
 /// Calls at once, each of which measures a directory with as many entries as fit.

@@ -5,6 +5,7 @@ use super::{
     Requests, SampleGrant, ScratchGrant, SecretGrant, StateGrant, ToolPattern, first_blocked,
 };
 use crate::guest_path::{is_below, lexically_clean};
+use crate::secret_shape::secret_in_value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -97,9 +98,13 @@ impl Authority {
         Self { plugin, mounts, requested, granted, environment: Vec::new(), scratch: None, unrequested_grants }
     }
 
-    /// Resolves the grants that name variables and the scratch directory.
+    /// Resolves the grants that name variables and the scratch directory. A variable whose value looks like a secret is not given.
     pub fn with_environment(mut self, machine: &HostEnvironment) -> Self {
-        let value = |name: &str| Some((name.to_owned(), machine.environment.get(name)?.clone()));
+        let value = |name: &str| {
+            let value = machine.environment.get(name)?;
+            // A plugin that had it could send it anywhere that it may send anything.
+            secret_in_value(value).is_none().then(|| (name.to_owned(), value.clone()))
+        };
         self.environment = self.env().filter_map(value).collect();
         if let (Ok(ScratchGrant { guest, .. }), Some(host)) = (self.scratch(), machine.scratch(&self.plugin)) {
             let (guest, opening) = (guest.clone(), MountOpening::Own);

@@ -9,7 +9,9 @@ use crate::package::{self, Digest, Inspection, PackageError};
 use crate::scratch;
 use platform::sync::RwLock;
 use platform::telemetry::printable;
-use policy::{Authority, HostEnvironment, Metering, PluginId, PluginSpec, Side, Survive, WithdrawnList};
+use policy::{
+    Authority, HostEnvironment, Metering, PluginId, PluginSpec, Side, Survive, WithdrawnList, secret_in_value,
+};
 use runtime::imports::{Offer, wasi};
 use std::collections::HashSet;
 use std::path::Path;
@@ -116,8 +118,19 @@ impl Loader {
         for grant in authority.unrequested_grants() {
             tracing::warn!(plugin = %spec.id, "the grant `{grant}` has no effect: the plugin's manifest does not request it");
         }
-        for name in authority.env().filter(|name| !environment.environment.contains_key(*name)) {
-            tracing::warn!(plugin = %spec.id, "the variable `{name}` is granted, but not set where this host was started");
+        for name in authority.env() {
+            match environment.environment.get(name).map(|value| secret_in_value(value)) {
+                Some(None) => {}
+                Some(Some(what)) => tracing::error!(
+                    plugin = %spec.id,
+                    "the variable `{name}` is granted and not given, since its value is {what}: put the secret under [secrets.<name>] and \
+                     grant `secrets`, and only the hosts you name are told it"
+                ),
+                None => tracing::warn!(
+                    plugin = %spec.id,
+                    "the variable `{name}` is granted, but not set where this host was started"
+                ),
+            }
         }
         let scratch_quota = scratch::prepare(&authority)?;
         wasi::check_mounts(&authority)?;
