@@ -1,12 +1,13 @@
 //! `portcullis audit`: reads and verifies the audit journal.
 
 use super::options::ConfigFile;
+use super::out::print_json;
 use crate::config::Config;
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
 use platform::audit::{self, EntryFilter, Head, JournalEntry};
 use platform::clock::{Clock, SystemClock};
-use platform::telemetry::printable;
+use platform::telemetry::{escape_json, printable};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -37,7 +38,7 @@ pub(super) struct Tail {
     /// Continue with new records as they are written.
     #[arg(long, short)]
     follow: bool,
-    /// Print the stored lines unchanged.
+    /// Print the stored lines: JSON, one record in each.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -83,7 +84,7 @@ pub(super) struct Export {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Format {
-    /// The stored lines unchanged.
+    /// The stored lines: JSON, one record in each.
     Jsonl,
     /// A table. Fields without a column are JSON in the last column.
     Csv,
@@ -113,7 +114,10 @@ impl Tail {
         let folder = folder(&self.file)?;
         let filter = self.about.filter();
         let (entries, mut follower) = audit::last_entries(&folder, self.lines, &filter)?;
-        let print = |entry: &JournalEntry| println!("{}", if self.json { entry.line.clone() } else { to_text(entry) });
+        let print = |entry: &JournalEntry| match self.json {
+            true => print_json(&entry.line),
+            false => println!("{}", to_text(entry)),
+        };
         entries.iter().for_each(print);
         let mut interval = tokio::time::interval(FOLLOW_INTERVAL);
         if !self.follow {
@@ -164,7 +168,7 @@ impl Export {
             writeln!(out, "{},{},detail", COLUMNS.join(","), TABLE_COLUMNS.join(","))?;
         }
         audit::for_each_entry(&folder(&self.file)?, &filter, |entry| match self.format {
-            Format::Jsonl => writeln!(out, "{}", entry.line),
+            Format::Jsonl => writeln!(out, "{}", escape_json(&entry.line)),
             Format::Csv => writeln!(out, "{}", row(&entry)),
         })?;
         Ok(out.flush()?)
@@ -210,8 +214,9 @@ fn row(entry: &JournalEntry) -> String {
 
 /// Quotes a cell where CSV requires it, and prefixes text that a spreadsheet would run as a formula.
 fn cell(text: &str) -> String {
-    let text = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() };
-    if text.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+    let text = printable(text);
+    let text = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text.into_owned() };
+    if text.contains(['"', ',']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
 #[cfg(test)]
@@ -221,6 +226,11 @@ mod tests {
     #[test]
     fn cells_are_never_formulas() {
         assert_eq!(cell("plain"), "plain");
+        assert_eq!(
+            cell("a\u{1b}[2J\n\u{202e}b"),
+            r"a\u{1b}[2J\n\u{202e}b",
+            "nothing drives the terminal of who reads it"
+        );
         assert_eq!(cell("=HYPERLINK(\"x\",1)"), "\"'=HYPERLINK(\"\"x\"\",1)\"");
     }
 

@@ -23,7 +23,7 @@ impl ConfigCommand {
             }
         }
         if self.example {
-            print!("{}", crate::config::EXAMPLE);
+            println!("{}", crate::config::EXAMPLE.trim_end());
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -1,6 +1,7 @@
 //! What `--json` prints: one document on stdout. Texts are as the plugin wrote them; JSON escapes what could control a terminal.
 
 use super::authority_lines::Lines;
+use super::out::print_json;
 use plugins::offer::{find_suspicions, find_unportable};
 use plugins::package::Inspection;
 use policy::Digest;
@@ -15,20 +16,12 @@ pub(super) struct JsonOption {
 }
 
 pub(super) fn print(value: &Value) {
-    println!("{}", escaped(&format!("{value:#}")));
+    print_json(&format!("{value:#}"));
 }
 
-/// JSON escapes control characters below U+0020 only.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c != '\n' && platform::telemetry::is_unsafe(c) {
-            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out += &format!("\\u{unit:04x}"));
-        } else {
-            out.push(c);
-        }
-    }
-    out
+/// On one line.
+pub(super) fn print_line(value: &Value) {
+    print_json(&value.to_string());
 }
 
 /// A component, and what it offers if that is known.
@@ -84,17 +77,4 @@ pub(super) fn lines(lines: &Lines) -> Value {
         }
     }
     value.into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_can_drive_the_terminal_and_the_value_is_the_same() {
-        let value = json!({"a\u{9b}": "\u{1b}[2J\u{202e}x\u{e0041}é\n"});
-        let text = escaped(&format!("{value:#}"));
-        assert!(text.chars().all(|c| c == '\n' || !platform::telemetry::is_unsafe(c)), "{text}");
-        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::pages::{MARGIN, PageSize};
 use crate::cli::text::{printable_lines, without_codes};
-use platform::telemetry::printable;
+use platform::telemetry::{escape_json, printable};
 use platform::text::truncate;
 use rustyline::ExternalPrinter;
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ impl Screen {
     /// Shows something: `json` to programs, `text` to people.
     pub(super) fn show(&self, json: &Value, text: &str) {
         if self.json {
-            return self.print(&json.to_string());
+            return self.print(&escape_json(&json.to_string()));
         }
         if !text.is_empty() {
             self.print(text);

@@ -41,7 +41,7 @@ impl ManifestCommand {
                     "--set"
                 )
             })?;
-            print!("{}", printable_document(&to_table(&manifest)?));
+            println!("{}", printable_document(&to_table(&manifest)?));
             return Ok(ExitCode::SUCCESS);
         }
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();

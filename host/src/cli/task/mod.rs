@@ -5,6 +5,7 @@ mod picture;
 mod stored;
 mod watch;
 
+use super::json;
 use super::options::ConfigFile;
 use anyhow::{Context, ensure};
 use clap::{Args, Subcommand};
@@ -108,7 +109,7 @@ async fn list(file: &ConfigFile, only_open: bool, json: bool) -> anyhow::Result<
     let tasks = open(file).await?.list().await?;
     let shown: Vec<_> = tasks.iter().filter(|task| !only_open || !task.has_ended()).collect();
     if json {
-        shown.iter().for_each(|task| println!("{}", task.to_json()));
+        shown.iter().for_each(|task| json::print_line(&task.to_json()));
         return Ok(());
     }
     if shown.is_empty() {
@@ -135,7 +136,7 @@ async fn show(which: &Which, timeline: bool, json: bool) -> anyhow::Result<()> {
         if let Some(timeline) = timeline {
             document["timeline"] = serde_json::to_value(timeline)?;
         }
-        println!("{document}");
+        json::print_line(&document);
         return Ok(());
     }
     println!("task       {}", task.id);

@@ -6,10 +6,12 @@
 use super::fields::Fields;
 use super::hash::{DIGITS, Hash};
 use super::record::AuditRecord;
-use serde::ser::{Serialize, Serializer};
+use crate::telemetry::escape_json;
+use serde::ser::{self, Serialize};
+use serde_json::ser::{Formatter, Serializer};
 use serde_json::{Map, Value};
 use std::fmt;
-use std::io::Write as _;
+use std::io::{self, Write};
 use std::str::FromStr;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -51,12 +53,21 @@ pub(super) fn encode(record: &AuditRecord, unix: Duration, head: Head, out: &mut
     let (seq, begin) = (head.seq + 1, out.len());
     let fields = Line { seq, unix, record, prev: head.hash };
     // A map of texts and numbers can always be written to memory.
-    let _ = fields.serialize(&mut serde_json::Serializer::new(&mut *out));
+    let _ = fields.serialize(&mut Serializer::with_formatter(&mut *out, SafeToShow));
     let hash = Hash::compute(&[&out[begin..]]);
     // The closing brace.
     out.pop();
     let _ = writeln!(out, "{MARK}{hash}\"}}");
     Head { seq, hash }
+}
+
+/// Escapes what could drive the terminal of whoever looks into the file.
+struct SafeToShow;
+
+impl Formatter for SafeToShow {
+    fn write_string_fragment<W: Write + ?Sized>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
+        writer.write_all(escape_json(fragment).as_bytes())
+    }
 }
 
 /// The hashed part of a line.
@@ -68,7 +79,7 @@ struct Line<'a> {
 }
 
 impl Serialize for Line<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let AuditRecord { principal, plugin, digest, call, parent, event } = self.record;
         let mut line = Fields::new(serializer.serialize_map(None)?);
         line.add("seq", &self.seq)?;

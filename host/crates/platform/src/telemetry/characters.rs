@@ -97,6 +97,24 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
+/// The same for JSON, whose values stay as they are: JSON itself escapes control characters below U+0020 only. Line feeds between values
+/// are kept.
+pub fn escape_json(text: &str) -> Cow<'_, str> {
+    let is_unsafe = |c: char| c != '\n' && is_unsafe(c);
+    if !text.contains(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_unsafe(c) {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| safe += &format!("\\u{unit:04x}"));
+        } else {
+            safe.push(c);
+        }
+    }
+    Cow::Owned(safe)
+}
+
 fn is_part_of_emoji(before: Option<char>, c: char, after: Option<char>) -> bool {
     let picture = |c: Option<char>| c.is_some_and(|c| !c.is_ascii() && c.is_emoji_char());
     let key = before.is_some_and(|c| c.is_ascii() && c.is_emoji_char());
@@ -123,6 +141,16 @@ mod tests {
         // Every character of the ranges that are used to smuggle text.
         let ranges = ['\u{e0000}'..='\u{e0fff}', '\u{fe00}'..='\u{fe0f}', '\u{2060}'..='\u{206f}', '\u{0}'..='\u{1f}'];
         assert!(ranges.into_iter().flatten().all(is_unsafe));
+    }
+
+    #[test]
+    fn json_is_safe_to_show_and_means_the_same() {
+        let value = serde_json::json!({"a\u{9b}": "\u{1b}[2J\u{202e}x\u{e0041}é\n"});
+        let pretty = format!("{value:#}");
+        let text = escape_json(&pretty);
+        assert!(text.chars().all(|c| c == '\n' || !is_unsafe(c)), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+        assert!(matches!(escape_json("{\n\"a\": \"é\"}"), Cow::Borrowed(_)));
     }
 
     #[test]

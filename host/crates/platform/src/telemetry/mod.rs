@@ -10,7 +10,7 @@ mod plugin_metrics;
 mod trace;
 mod usage;
 
-pub use characters::{is_unsafe, printable, unsafe_characters};
+pub use characters::{escape_json, is_unsafe, printable, unsafe_characters};
 pub use log::{LogFormat, init, is_closed_output, set_log_format};
 pub use metric_list::{METRICS, Metric};
 pub use metrics::{Metrics, ProcessMetrics, raise_to};
