@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Builds a loader for a command that inspects components without serving them.
 pub fn build_loader(config: &Config, clock: Arc<dyn Clock>) -> Result<Loader, StartError> {
-    loader(config, build_compiler(config)?, clock, Arc::default())
+    loader(config, build_compiler(CompileCache::open(&config.cache)?)?, clock, Arc::default())
 }
 
 /// Builds the loader of a host, whose clients may end it at any moment.
@@ -24,11 +24,13 @@ pub(super) fn build_serving_loader(
     clock: Arc<dyn Clock>,
     metrics: Arc<Metrics>,
 ) -> Result<Loader, StartError> {
-    loader(config, build_compiler(config)?.detached(), clock, metrics)
+    let cache = CompileCache::open(&config.cache)?;
+    let old = cache.clone();
+    tokio::task::spawn_blocking(move || old.prune());
+    loader(config, build_compiler(cache)?.detached(), clock, metrics)
 }
 
-fn build_compiler(config: &Config) -> Result<Compiler, StartError> {
-    let cache = CompileCache::open(&config.cache)?;
+fn build_compiler(cache: CompileCache) -> Result<Compiler, StartError> {
     let worker = CompileWorker::new(worker_program()?);
     Ok(Compiler::new(Arc::new(Engines::new()), cache, worker))
 }

@@ -128,7 +128,7 @@ const COMPONENT: &[Row] = &[
         |it| {
             fs::set_permissions(&it.component, fs::Permissions::from_mode(0o666)).unwrap();
         },
-        "others can write to it",
+        "others on this machine can write to it",
     ),
     (
         "its folder is a link",
@@ -136,14 +136,14 @@ const COMPONENT: &[Row] = &[
             fs::rename(it.store(), it.home.path().join("moved")).unwrap();
             symlink(it.home.path().join("moved"), it.store()).unwrap();
         },
-        "only you can write to (chmod 700), and no link",
+        "its folder must be a folder, and no link",
     ),
     (
         "its folder is everybody's",
         |it| {
             fs::set_permissions(it.store(), fs::Permissions::from_mode(0o777)).unwrap();
         },
-        "only you can write to (chmod 700), and no link",
+        "its folder: others on this machine can write to it (mode 777)",
     ),
 ];
 

@@ -33,7 +33,7 @@ pub(super) fn prepare(authority: &Authority) -> Result<Option<Arc<DiskQuota>>, S
         return authority.scratch().map_or(Ok(None), |_| Err(ScratchError::NoState));
     };
     let folder = Folder::create_own(path).map_err(unusable(path))?;
-    if folder.access().map_err(unusable(path))?.mode & 0o077 != 0 {
+    if folder.mode().map_err(unusable(path))? & 0o077 != 0 {
         folder.set_mode(0o700).map_err(unusable(path))?;
     }
     Ok(Some(Arc::new(DiskQuota::unmeasured(limit))))

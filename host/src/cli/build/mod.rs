@@ -8,6 +8,7 @@ mod go;
 mod go_runtime;
 mod immortal;
 mod javascript;
+mod links;
 mod module;
 mod packages;
 mod passive_segments;
@@ -26,9 +27,11 @@ pub(super) use project::Language;
 use super::text::shell_quote;
 use anyhow::Context;
 use bytesize::ByteSize;
+use platform::files::replace_file;
 use plugins::package;
 use project::Project;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Permissions, TryLockError};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -74,6 +77,7 @@ pub(super) struct Built {
 /// Builds the plugin in a folder. Prints nothing to stdout.
 pub(super) fn build(folder: &Path, output: Option<PathBuf>) -> anyhow::Result<Built> {
     let project = Project::open(folder)?;
+    links::refuse(&project.folder)?;
     let _lock = lock(&project)?;
     prepare(&project.folder, project.language)?;
     let bytes = match project.language {
@@ -132,7 +136,5 @@ pub(super) fn prepare(folder: &Path, language: Language) -> anyhow::Result<()> {
 
 /// A server that reads the file meanwhile sees the old bytes or the new ones.
 fn write(to: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let partial = to.with_extension("partial");
-    let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, to));
-    written.with_context(|| format!("cannot write {}", to.display()))
+    replace_file(to, bytes, Permissions::from_mode(0o644)).with_context(|| format!("cannot write {}", to.display()))
 }

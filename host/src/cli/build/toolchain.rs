@@ -92,16 +92,20 @@ pub(super) fn once(
     what: &str,
     install: impl FnOnce(&Path) -> anyhow::Result<()>,
 ) -> anyhow::Result<PathBuf> {
-    let all = default_cache()?.join("toolchains");
-    create_private_folder(&all).with_context(|| format!("cannot make {}", all.display()))?;
+    let cache = default_cache()?;
+    let (all, to) = (cache.join("toolchains"), cache.join("toolchains").join(name));
+    let private =
+        |folder: &Path| create_private_folder(folder).with_context(|| format!("cannot use {}", folder.display()));
+    private(&cache)?;
+    private(&all)?;
     let lock = File::create(all.join(format!("{name}.lock"))).and_then(|file| file.lock().map(|()| file));
     let _lock = lock.with_context(|| format!("cannot lock {}", all.display()))?;
-    let to = all.join(name);
+    // Before anything in it is believed.
+    private(&to)?;
     let done = to.join("installed");
     if done.is_file() {
         return Ok(to);
     }
-    create_private_folder(&to).with_context(|| format!("cannot make {}", to.display()))?;
     step(&format!("installing {what} in {}", to.display()), || install(&to))?;
     // Written last, so that what was interrupted is done again.
     fs::write(&done, "").with_context(|| format!("cannot write {}", done.display()))?;

@@ -294,6 +294,22 @@ fn mistakes_in_c_and_go_are_said_before_there_is_a_component() {
     }
 }
 
+/// In the folder of a stranger they would lead to files of whoever builds it.
+#[test]
+fn links_in_a_plugins_folder_lead_a_build_to_no_other_files() {
+    let home = Home::new();
+    let (folder, documents) = (begin(&home, "c"), home.path().join("documents"));
+    fs::create_dir(&documents).unwrap();
+    fs::write(documents.join("thesis"), "mine").unwrap();
+    let made = folder.join(".portcullis/c");
+    fs::remove_dir_all(&made).unwrap();
+    std::os::unix::fs::symlink("../../documents", &made).unwrap();
+    let ran = portcullis(&home, &["build", "hello-c"]);
+    assert!(ran.refused().contains(".portcullis/c is a link to ../../documents"), "{ran:?}");
+    let left: Vec<_> = fs::read_dir(&documents).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["thesis"], "nothing is removed, and nothing is put there");
+}
+
 #[test]
 fn mistakes_are_said_with_what_to_do() {
     let home = Home::new();

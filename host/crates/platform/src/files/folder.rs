@@ -1,12 +1,13 @@
 //! Folders that only this user can write to.
 
+use super::owner::check_owner;
 use std::fs::{self, DirBuilder, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 /// Creates the folder if it is missing, accessible to this user only; its name then survives a loss of power. Refuses one
-/// that others can write to.
+/// that another user has made, also as a link, or that others can write to.
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     let is_new = !folder.exists();
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -18,15 +19,14 @@ pub fn create_private_folder(folder: &Path) -> io::Result<()> {
             Err(error) => return Err(error),
         }
     }
-    if fs::metadata(folder)?.permissions().mode() & 0o022 != 0 {
-        return Err(io::Error::other("it must be a folder that only you can write to (chmod 700)"));
-    }
-    Ok(())
+    check_owner(&fs::symlink_metadata(folder)?)?;
+    check_owner(&fs::metadata(folder)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_folder_that_others_can_write_to_is_refused() {

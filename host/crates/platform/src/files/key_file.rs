@@ -1,6 +1,7 @@
 //! Files with keys, passwords and secrets, which only their owner should be able to read.
 
 use super::folder_of;
+use super::owner::check_owner;
 use crate::random::random_bytes;
 use std::fs::{File, Metadata, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -13,15 +14,16 @@ fn is_shared(file: &Metadata) -> bool {
 }
 
 /// Reads a file that the operator wrote, up to one byte more than `longest`, so that callers can detect longer ones. Warns
-/// if other users can use it; `what` names it in the warning, such as "the password of a source".
+/// if other users can read it, and refuses what they could have written; `what` names it in the warning, such as "the password of a source".
 pub fn read_key_file(path: &Path, what: &str, longest: u64) -> io::Result<Zeroizing<String>> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
+    check_owner(&metadata)?;
     if is_shared(&metadata) {
         tracing::warn!(
             path = %path.display(),
             mode = format!("{:o}", metadata.permissions().mode() & 0o777),
-            "{what} can be used by others on this machine: chmod 600 it"
+            "{what} can be read by others on this machine: chmod 600 it"
         );
     }
     let mut text = Zeroizing::new(String::new());
@@ -36,10 +38,12 @@ pub fn read_or_create_key(path: &Path) -> io::Result<[u8; 32]> {
         Err(error) if error.kind() == ErrorKind::NotFound => return create_key(path),
         Err(error) => return Err(error),
     };
-    if is_shared(&file.metadata()?) {
+    let metadata = file.metadata()?;
+    check_owner(&metadata).map_err(|error| wrong(path, &format!("cannot be used: {error}")))?;
+    if is_shared(&metadata) {
         return Err(wrong(
             path,
-            "can be used by others on this machine: chmod 600 it, or remove it if one may have read it",
+            "can be read by others on this machine: chmod 600 it, or remove it if one may have read it",
         ));
     }
     let mut bytes = Vec::new();
@@ -80,7 +84,7 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
-        assert!(read_or_create_key(&path).unwrap_err().to_string().contains("`key` can be used by others"));
+        assert!(read_or_create_key(&path).unwrap_err().to_string().contains("`key` can be read by others"));
         for length in [0, 31, 33] {
             fs::write(&path, vec![7; length]).unwrap();
             fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();

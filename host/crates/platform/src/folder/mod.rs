@@ -6,6 +6,7 @@
 mod remove;
 mod size;
 
+use crate::files::check_access;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
 use rustix::fs::{FlockOperation, Mode, OFlags, fchmod, flock};
@@ -19,15 +20,6 @@ use std::path::Path;
 /// An open folder.
 #[derive(Debug)]
 pub struct Folder(Dir);
-
-/// Who may do what with a folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FolderAccess {
-    /// The user whom it belongs to.
-    pub owner: u32,
-    /// The permission bits.
-    pub mode: u32,
-}
 
 impl Folder {
     /// Opens a folder that the operator names. A link is followed: the operator decides where it leads. The folder itself
@@ -57,9 +49,15 @@ impl Folder {
         self.0.open_dir(path).map(Self)
     }
 
-    pub fn access(&self) -> io::Result<FolderAccess> {
+    /// The permission bits.
+    pub fn mode(&self) -> io::Result<u32> {
+        Ok(self.0.dir_metadata()?.mode() & 0o7777)
+    }
+
+    /// Refuses a folder that somebody else could have filled or could fill.
+    pub fn check_owner(&self) -> io::Result<()> {
         let metadata = self.0.dir_metadata()?;
-        Ok(FolderAccess { owner: metadata.uid(), mode: metadata.mode() & 0o7777 })
+        check_access(metadata.uid(), metadata.mode())
     }
 
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {

@@ -39,7 +39,7 @@ fn a_link_is_no_folder_of_the_host_own() {
     assert!(Folder::open_own(&link).unwrap_err().to_string().contains("it is a link"));
     assert!(Folder::create_own(&link).unwrap_err().to_string().contains("it is a link"));
     assert!(Folder::open(&link).is_ok() && Folder::open_readable(&link).is_ok(), "the operator may name links");
-    assert_eq!(Folder::create_own(&new).unwrap().access().unwrap().mode, 0o700);
+    assert_eq!(Folder::create_own(&new).unwrap().mode().unwrap(), 0o700);
     fs::write(base.path().join("file"), "").unwrap();
     assert!(Folder::open_own(&base.path().join("file")).is_err());
 }
@@ -235,8 +235,10 @@ fn access_is_that_of_the_descriptor() {
     let base = tempfile::tempdir().unwrap();
     let folder = Folder::open_own(base.path()).unwrap();
     fs::set_permissions(base.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    assert_eq!(folder.access().unwrap().mode, 0o777);
+    assert_eq!(folder.mode().unwrap(), 0o777);
+    assert!(folder.check_owner().unwrap_err().to_string().contains("can write to it (mode 777)"));
     folder.set_mode(0o700).unwrap();
-    assert_eq!(folder.access().unwrap(), Folder::open(base.path()).unwrap().access().unwrap());
+    assert_eq!(folder.mode().unwrap(), 0o700);
+    folder.check_owner().unwrap();
     assert_eq!(fs::metadata(base.path()).unwrap().permissions().mode() & 0o777, 0o700);
 }

@@ -144,7 +144,7 @@ async fn what_cannot_be_used_says_so() {
     assert!(said(open()).contains("portcullis.db cannot be used"));
 
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-    assert!(said(open()).contains("only you can write to"));
+    assert!(said(open()).contains("others on this machine can write to it"));
     let under_a_file = folder.path().join("file");
     std::fs::write(&under_a_file, "").unwrap();
     let said = said(SessionStore::open(&under_a_file.join("state"), Arc::new(ManualClock::default())));

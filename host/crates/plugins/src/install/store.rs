@@ -55,9 +55,7 @@ impl ComponentStore {
     pub(super) fn lock(&self, user: &Path) -> Result<ComponentStoreGuard<'_>, ComponentStoreError> {
         let locked = || {
             let folder = Folder::create_own(&self.folder)?;
-            if folder.access()?.mode & 0o022 != 0 {
-                return Err(io::Error::other("it must be a folder that only you can write to (chmod 700)"));
-            }
+            folder.check_owner()?;
             folder.lock()?;
             let store = ComponentStoreGuard { store: self, folder };
             store.add_user(user)?;

@@ -2,11 +2,12 @@
 
 use super::error::InspectError;
 use super::stamp::FileStamp;
+use platform::files::check_owner;
 use platform::folder::Folder;
 use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The largest component. Bounds memory and compile time before anything is known about the bytes.
@@ -45,22 +46,16 @@ impl ComponentFile {
         let (Some(place), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(wrong("it names no file in a folder"));
         };
-        let no_folder = || wrong("its folder must be a folder that only you can write to (chmod 700), and no link");
         let folder = Folder::open_own(place).map_err(|error| match error.kind() {
             ErrorKind::NotFound | ErrorKind::PermissionDenied => fail(error),
-            _ => no_folder(),
+            _ => wrong("its folder must be a folder, and no link"),
         })?;
-        let folder_access = folder.access().map_err(fail)?;
-        if folder_access.mode & 0o022 != 0 {
-            return Err(no_folder());
-        }
+        folder.check_owner().map_err(|error| wrong(&format!("its folder: {error}")))?;
         let Some(file) = folder.open_file(Path::new(name)).map_err(fail)? else {
             return Err(wrong("it must be a regular file, and no link; remove it and install the plugin again"));
         };
         let metadata = file.metadata().map_err(fail)?;
-        if metadata.mode() & 0o022 != 0 || metadata.uid() != folder_access.owner {
-            return Err(wrong("others can write to it; remove it and install the plugin again"));
-        }
+        check_owner(&metadata).map_err(|error| wrong(&format!("{error}; or install the plugin again")))?;
         Self::new(file, path)
     }
 

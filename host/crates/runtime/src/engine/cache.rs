@@ -1,12 +1,14 @@
 //! The cache on disk: compiled code, and notes about components. Entries are written atomically, read as a whole, and
 //! trusted only with our own MAC.
 
+use super::cache_pruning::{mark_used, prune};
 use hmac::{Hmac, KeyInit, Mac};
-use platform::files::{read_or_create_key, replace_cached_file};
+use platform::clock::{Clock as _, SystemClock};
+use platform::files::{create_private_folder, read_or_create_key, replace_cached_file};
 use sha2::Sha256;
-use std::fs;
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Length of the MAC before the payload.
@@ -41,6 +43,7 @@ impl TrustedCode {
     }
 }
 
+#[derive(Clone)]
 pub struct CompileCache {
     folder: PathBuf,
     key: [u8; 32],
@@ -50,13 +53,18 @@ impl CompileCache {
     /// Opens the cache. Creates the folder (accessible to this user only) and its key if they are missing.
     pub fn open(folder: &Path) -> Result<Self, CacheError> {
         let fail = |source| CacheError { path: folder.to_owned(), source };
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(fail)?;
-        let metadata = fs::symlink_metadata(folder).map_err(fail)?;
-        if !metadata.is_dir() || metadata.permissions().mode() & 0o022 != 0 {
-            return Err(fail(io::Error::other("it must be a folder that only you can write to (chmod 700)")));
-        }
+        create_private_folder(folder).map_err(fail)?;
         let key = read_or_create_key(&folder.join("key")).map_err(fail)?;
         Ok(Self { folder: folder.to_owned(), key })
+    }
+
+    /// Removes what nobody has used for long. Blocks.
+    pub fn prune(&self) {
+        match prune(&self.folder, SystemClock.wall()) {
+            Ok(0) => {}
+            Ok(removed) => tracing::info!(removed, "entries of the cache that nobody has used for long are removed"),
+            Err(error) => tracing::warn!(%error, "old entries of the cache cannot be removed"),
+        }
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -115,7 +123,15 @@ impl CompileCache {
 
     /// An entry with its MAC, which is valid.
     fn read(&self, path: &Path) -> Option<Vec<u8>> {
-        let bytes = match fs::read(path) {
+        let read = || {
+            let mut file = File::open(path)?;
+            let mut bytes = Vec::with_capacity(usize::try_from(file.metadata()?.len()).unwrap_or_default());
+            file.read_to_end(&mut bytes)?;
+            // If that fails, it is made again once it has been removed.
+            let _ = mark_used(&file, SystemClock.wall());
+            Ok::<_, io::Error>(bytes)
+        };
+        let bytes = match read() {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => {

@@ -6,6 +6,7 @@
 
 mod artifact;
 mod cache;
+mod cache_pruning;
 mod catch_panic;
 mod charge;
 mod compile;

@@ -7,8 +7,10 @@ use super::command::{outcome, step};
 use super::project::Project;
 use anyhow::{Context, bail, ensure};
 use lock::Lock;
+use platform::files::replace_file;
 use plugins::package::Digest;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -69,7 +71,9 @@ pub(super) fn install(project: &Project, python: &Path) -> anyhow::Result<Option
         before => {
             let what = "finding the packages that pyproject.toml names";
             let lock = step(what, || resolve(python, &work, &project.dependencies, before.as_ref()))?;
-            fs::write(&path, lock.text()).with_context(|| format!("cannot write {}", path.display()))?;
+            // In the place of a link that somebody has put there, and not where that leads.
+            let written = replace_file(&path, lock.text().as_bytes(), Permissions::from_mode(0o644));
+            written.with_context(|| format!("cannot write {}", path.display()))?;
             lock
         }
     };
