@@ -79,7 +79,8 @@ impl GrantChange {
         let file = &self.file.config;
         let config = Config::load(file)?;
         let before = ConfiguredPlugin::find(file, &config, name)?;
-        let outcome = if before.installed { self.in_lock(&before)? } else { self.in_config(&before)? };
+        let outcome =
+            if before.installed { self.in_lock(&before, &config)? } else { self.in_config(&before, &config)? };
         match outcome {
             Outcome::Made => {}
             Outcome::Declined => {
@@ -105,11 +106,22 @@ impl GrantChange {
         warn_of_idle(&after, &self.line);
         after.missing().iter().for_each(|what| println!("note: {}", printable(what)));
         println!("{} Running calls keep the grants that they started with.", how_running_servers_change(&config));
-        let audit = host::open_audit(&config)?;
-        let event = AuditEvent::Grant { given: self.given, line: self.line.text().to_owned() };
-        audit.record(AuditRecord::for_operator(Some(before.id.clone()), None, event));
-        audit.flush();
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn record_and<E>(
+        &self,
+        subject: &ConfiguredPlugin,
+        config: &Config,
+        save: impl FnOnce() -> Result<(), E>,
+    ) -> anyhow::Result<Outcome>
+    where
+        anyhow::Error: From<E>,
+    {
+        let event = AuditEvent::Grant { given: self.given, line: self.line.text().to_owned() };
+        let record = AuditRecord::for_operator(Some(subject.id.clone()), None, event);
+        host::open_audit(config)?.record_first(vec![record], save)?;
+        Ok(Outcome::Made)
     }
 
     fn is_agreed(&self, subject: &ConfiguredPlugin) -> anyhow::Result<bool> {
@@ -121,7 +133,7 @@ impl GrantChange {
     }
 
     /// Changes the configuration file, if the user agrees.
-    fn in_config(&self, subject: &ConfiguredPlugin) -> anyhow::Result<Outcome> {
+    fn in_config(&self, subject: &ConfiguredPlugin, config: &Config) -> anyhow::Result<Outcome> {
         let mut file = ConfigEditor::open(&subject.file)?;
         let text = file.document.to_string();
         let plugin = file.document.get_mut(subject.id.side.table()).and_then(|side| side.get_mut(&*subject.id.name));
@@ -138,11 +150,10 @@ impl GrantChange {
         if !self.is_agreed(subject)? {
             return Ok(Outcome::Declined);
         }
-        file.save()?;
-        Ok(Outcome::Made)
+        self.record_and(subject, config, || file.save())
     }
 
-    fn in_lock(&self, subject: &ConfiguredPlugin) -> anyhow::Result<Outcome> {
+    fn in_lock(&self, subject: &ConfiguredPlugin, config: &Config) -> anyhow::Result<Outcome> {
         ensure!(
             !self.line.has_limits(),
             "limits of an installed plugin are set in {}, under [{}.limits]",
@@ -166,8 +177,7 @@ impl GrantChange {
         if !self.is_agreed(subject)? {
             return Ok(Outcome::Declined);
         }
-        lock.save()?;
-        Ok(Outcome::Made)
+        self.record_and(subject, config, || lock.save())
     }
 }
 

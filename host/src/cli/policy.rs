@@ -121,13 +121,11 @@ fn confirm_grants(file: &ConfigFile) -> anyhow::Result<ExitCode> {
         confirmation.current()? == digest,
         "the configuration or the lock file has changed meanwhile, so nothing was confirmed: run it again"
     );
-    let written = confirmation.confirm(&digest);
+    let line = format!("confirmed at a terminal: all grants of {digest}");
+    let record = AuditRecord::for_operator(None, None, AuditEvent::Grant { given: true, line });
+    let written = host::open_audit(&config)?.record_first(vec![record], || confirmation.confirm(&digest));
     written.with_context(|| format!("cannot write {}", confirmation.file.display()))?;
     println!("Confirmed: running servers use them within seconds.");
-    let audit = host::open_audit(&config)?;
-    let line = format!("confirmed at a terminal: all grants of {digest}");
-    audit.record(AuditRecord::for_operator(None, None, AuditEvent::Grant { given: true, line }));
-    audit.flush();
     Ok(ExitCode::SUCCESS)
 }
 

@@ -156,17 +156,18 @@ impl Wassette {
             return Ok(ExitCode::FAILURE);
         }
         let wrong = || format!("cannot write {}", output.display());
+        let audit = host::open_audit(&config)?;
         let mut written = OpenOptions::new().write(true).create_new(true).open(output).with_context(wrong)?;
-        let saved = written.write_all(component).with_context(wrong).and_then(|()| Ok(editor.save()?));
+        let event = AuditEvent::Grant { given: true, line: shown.to_owned() };
+        let record = AuditRecord::for_operator(Some(id.clone()), None, event);
+        let saved = audit.record_first(vec![record], || {
+            written.write_all(component).with_context(wrong).and_then(|()| Ok(editor.save()?))
+        });
         if saved.is_err() {
             // It would only be in the way of the next attempt.
             let _ = fs::remove_file(output);
         }
         saved?;
-        let audit = host::open_audit(&config)?;
-        let event = AuditEvent::Grant { given: true, line: shown.to_owned() };
-        audit.record(AuditRecord::for_operator(Some(id.clone()), None, event));
-        audit.flush();
         missing_directories(&spec.grants).iter().for_each(|what| println!("note: {}", printable(what)));
         println!("[{}] is in {}. {}", id.table(), file.display(), how_running_servers_change(&config));
         Ok(ExitCode::SUCCESS)

@@ -115,7 +115,7 @@ impl CallAudit {
         if matches!(event, AuditEvent::Denial { .. }) {
             inner.denials.fetch_add(1, Ordering::Relaxed);
         }
-        let is_kept = !event.is_refusal() || inner.lineage.take(TreeBudget::Refusals, 1).is_ok();
+        let is_kept = !event.is_refusal() || inner.keeps_refusal();
         if is_kept {
             if !is_silent {
                 inner.keep(event);
@@ -145,7 +145,7 @@ impl CallAudit {
         if let Some(inner) = self.0.as_deref() {
             let (denials, tool) = (self.denials(), tool.clone());
             let left_out = inner.refusals_left_out.load(Ordering::Relaxed);
-            if left_out > 0 {
+            if left_out > 0 && inner.audit.keeps_refusal(&inner.scope.principal, &inner.scope.plugin) {
                 let (plugin, call) = (&inner.scope.plugin, &*inner.scope.call);
                 tracing::warn!(%plugin, call, left_out, "further refusals of this call were counted, but not logged");
             }
@@ -157,6 +157,11 @@ impl CallAudit {
 impl Inner {
     fn is_silent(&self) -> bool {
         self.silent.get().is_some_and(|silent| silent())
+    }
+
+    fn keeps_refusal(&self) -> bool {
+        let AuditScope { principal, plugin, .. } = &self.scope;
+        self.lineage.take(TreeBudget::Refusals, 1).is_ok() && self.audit.keeps_refusal(principal, plugin)
     }
 
     fn count(&self, event: &AuditEvent) {

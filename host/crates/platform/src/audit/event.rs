@@ -14,6 +14,8 @@ use std::time::Duration;
 
 /// Longest text of one field, in bytes. Guests and clients choose some texts; this bounds the size of a record.
 const MAX_TEXT: usize = 1 << 10;
+/// The same of what was denied, which a guest chooses.
+const MAX_TARGET: usize = 200;
 /// Longest arguments that are recorded in full, in bytes; of longer ones only the beginning.
 const MAX_ARGUMENTS: usize = 64 << 10;
 
@@ -94,6 +96,17 @@ impl RecordedArguments {
 }
 
 impl AuditEvent {
+    /// For a change of the operator's that was recorded and could not be made.
+    pub(super) fn not_made(self) -> Option<Self> {
+        match self {
+            Self::Install { reference, digest, signer, .. } => {
+                Some(Self::Install { what: "not saved", reference, digest, signer })
+            }
+            Self::Grant { given, line } => Some(Self::Grant { given: !given, line }),
+            _ => None,
+        }
+    }
+
     /// Whether a plugin tried what it may not do. It may do so as often as it likes: no budget counts it.
     pub(super) fn is_refusal(&self) -> bool {
         match self {
@@ -209,7 +222,7 @@ impl From<&Denial> for AuditEvent {
     fn from(denial: &Denial) -> Self {
         Self::Denial {
             capability: denial.capability.key(),
-            target: short(denial.capability.target()).into_owned(),
+            target: truncate_with(denial.capability.target(), MAX_TARGET, "..."),
             reason: denial.reason,
         }
     }

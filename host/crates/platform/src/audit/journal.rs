@@ -2,8 +2,10 @@
 
 use super::event::RecordedArguments;
 use super::record::AuditRecord;
+use super::refusal_rates::RefusalRates;
 use super::settings::KeepArguments;
-use policy::Principal;
+use crate::clock::{Clock as _, SystemClock};
+use policy::{PluginId, Principal};
 use std::sync::Arc;
 
 /// Stores records. Must not block: a call is running.
@@ -29,42 +31,98 @@ pub trait Journal: Send + Sync {
 
 /// Where records go. Clones share the journal.
 #[derive(Clone, Default)]
-pub struct Audit(Option<Arc<dyn Journal>>);
+pub struct Audit {
+    journal: Option<Arc<dyn Journal>>,
+    refusals: Arc<RefusalRates>,
+}
 
 impl Audit {
     pub fn new(journal: Arc<dyn Journal>) -> Self {
-        Self(Some(journal))
+        Self { journal: Some(journal), refusals: Arc::default() }
     }
 
     /// Records nothing: for commands that only read.
     pub fn none() -> Self {
-        Self(None)
+        Self::default()
     }
 
     /// Stores a record. Does not block.
     pub fn record(&self, record: AuditRecord) {
-        if let Some(journal) = &self.0 {
+        if let Some(journal) = &self.journal {
             journal.keep(record);
         }
     }
 
+    /// Makes a change that is recorded before it is made: a crash in between leaves a record without its change, and never a change
+    /// without a record. If it fails, that is recorded, too. Blocks.
+    pub fn record_first<T, E>(&self, records: Vec<AuditRecord>, change: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        records.iter().for_each(|record| self.record(record.clone()));
+        self.flush();
+        let made = change();
+        if made.is_err() {
+            records.into_iter().filter_map(AuditRecord::not_made).for_each(|record| self.record(record));
+            self.flush();
+        }
+        made
+    }
+
     /// What is recorded of a call's arguments, a JSON text; `None` if nothing is.
     pub fn arguments(&self, text: &str) -> Option<RecordedArguments> {
-        self.0.as_ref().map(|journal| RecordedArguments::new(text, journal.arguments()))
+        self.journal.as_ref().map(|journal| RecordedArguments::new(text, journal.arguments()))
     }
 
     /// Whether calls of a principal must not start now.
     pub fn refuses_calls(&self, principal: &Principal) -> bool {
-        self.0.as_ref().is_some_and(|journal| journal.refuses_calls(principal))
+        self.journal.as_ref().is_some_and(|journal| journal.refuses_calls(principal))
     }
 
     /// Waits until everything so far is stored; false if it is not. Blocks.
     pub fn flush(&self) -> bool {
-        self.0.as_ref().is_none_or(|journal| journal.flush())
+        self.journal.as_ref().is_none_or(|journal| journal.flush())
+    }
+
+    /// Whether one more refusal is recorded and logged; those over the rate are only counted.
+    pub(super) fn keeps_refusal(&self, principal: &Principal, plugin: &PluginId) -> bool {
+        match self.refusals.take(principal, plugin, SystemClock.now()) {
+            None => false,
+            Some(0) => true,
+            Some(left_out) => {
+                tracing::warn!(%plugin, principal = principal.as_str(), left_out, "refusals came too fast: these were only counted");
+                true
+            }
+        }
     }
 
     /// Records that were not kept.
     pub fn lost(&self) -> u64 {
-        self.0.as_ref().map_or(0, |journal| journal.lost())
+        self.journal.as_ref().map_or(0, |journal| journal.lost())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::AuditEvent;
+    use crate::sync::Mutex;
+
+    #[derive(Default)]
+    struct Kept(Mutex<Vec<AuditRecord>>);
+
+    impl Journal for Kept {
+        fn keep(&self, record: AuditRecord) {
+            self.0.lock().push(record);
+        }
+    }
+
+    #[test]
+    fn a_change_is_recorded_before_it_is_made() {
+        let grant =
+            |given| AuditRecord::for_operator(None, None, AuditEvent::Grant { given, line: "state = {}".into() });
+        let kept = Arc::new(Kept::default());
+        let audit = Audit::new(kept.clone());
+        let made = audit.record_first(vec![grant(true)], || Ok::<_, ()>(kept.0.lock().clone()));
+        assert_eq!(made, Ok(vec![grant(true)]), "whoever is killed while it is made leaves the record");
+        assert_eq!(audit.record_first(vec![grant(true)], || Err::<(), _>("no room")), Err("no room"));
+        assert_eq!(*kept.0.lock(), [grant(true), grant(true), grant(false)]);
     }
 }

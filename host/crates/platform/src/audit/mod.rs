@@ -20,6 +20,7 @@ mod line;
 mod queue_shares;
 mod reader;
 mod record;
+mod refusal_rates;
 mod removal;
 mod settings;
 #[cfg(test)]

@@ -21,4 +21,9 @@ impl AuditRecord {
     pub fn for_operator(plugin: Option<PluginId>, digest: Option<Digest>, event: AuditEvent) -> Self {
         Self { principal: None, plugin, digest, call: None, parent: None, event }
     }
+
+    /// What says that a recorded change was not made after all.
+    pub(super) fn not_made(self) -> Option<Self> {
+        Some(Self { event: self.event.not_made()?, ..self })
+    }
 }

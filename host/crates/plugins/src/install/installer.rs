@@ -73,7 +73,7 @@ impl Installer {
 
     pub fn install(&self, id: &PluginId, reference: &str, new: &Candidate, grants: Table) -> Result<(), InstallError> {
         let approved = self.clock.wall();
-        let lines = self.change(Some(new), |lockfile| {
+        self.change(Some(new), |lockfile| {
             if lockfile.get(id).is_some() {
                 return Err(InstallError::Installed(id.table()));
             }
@@ -81,13 +81,8 @@ impl Installer {
             set_grants(id, &mut entry, grants)?;
             let lines = grant_lines::list(entry.grants_table());
             lockfile.insert(id, entry);
-            Ok(lines)
-        })?;
-        self.record(id, "installed", reference, &new.version);
-        for line in lines {
-            self.record_event(id, &new.version.digest, AuditEvent::Grant { given: true, line });
-        }
-        Ok(())
+            Ok(((), of_grants(id, "installed", reference, &new.version, (true, &lines))))
+        })
     }
 
     /// Installs a new version of a plugin, or stages it. `current` is the digest of the version that was installed when the
@@ -99,7 +94,7 @@ impl Installer {
         new: &Candidate,
         allow_downgrade: bool,
     ) -> Result<UpdateOutcome, InstallError> {
-        let (updated, reference) = self.change(Some(new), |lockfile| {
+        self.change(Some(new), |lockfile| {
             let entry = find(lockfile, id)?;
             if entry.installed.digest != *current {
                 return Err(InstallError::Changed(id.table()));
@@ -119,20 +114,19 @@ impl Installer {
                     return Err(InstallError::Downgrade { table: id.table(), found, highest });
                 }
             };
-            Ok((updated, entry.reference.clone()))
-        })?;
-        let what = match updated {
-            UpdateOutcome::Installed(_) => "updated",
-            UpdateOutcome::Staged(_) => "staged",
-        };
-        self.record(id, what, &reference, &new.version);
-        Ok(updated)
+            let what = match updated {
+                UpdateOutcome::Installed(_) => "updated",
+                UpdateOutcome::Staged(_) => "staged",
+            };
+            let record = of_install(id, what, &entry.reference, &new.version);
+            Ok((updated, vec![record]))
+        })
     }
 
     /// Installs the staged version with this digest, with new grants.
     pub fn accept(&self, id: &PluginId, staged: &Digest, grants: Table) -> Result<(), InstallError> {
         let approved = self.clock.wall();
-        let (version, reference, lines) = self.change(None, |lockfile| {
+        self.change(None, |lockfile| {
             let entry = find(lockfile, id)?;
             match entry.staged.take() {
                 Some(version) if version.digest == *staged => {
@@ -142,17 +136,12 @@ impl Installer {
                     entry.approved = approved;
                     let mut added = grant_lines::list(entry.grants_table());
                     added.retain(|line| !before.contains(line));
-                    Ok((version, entry.reference.clone(), added))
+                    Ok(((), of_grants(id, "accepted", &entry.reference, &version, (true, &added))))
                 }
                 Some(_) => Err(InstallError::Changed(id.table())),
                 None => Err(InstallError::NothingStaged { table: id.table(), name: id.name.to_string() }),
             }
-        })?;
-        self.record(id, "accepted", &reference, &version);
-        for line in lines {
-            self.record_event(id, &version.digest, AuditEvent::Grant { given: true, line });
-        }
-        Ok(())
+        })
     }
 
     /// Installs the previous version, which must have this digest and an intact component in the store. Its grants are
@@ -160,7 +149,7 @@ impl Installer {
     /// the grants that are gone.
     pub fn roll_back(&self, id: &PluginId, to: &Digest) -> Result<Vec<String>, InstallError> {
         let approved = self.clock.wall();
-        let (version, reference, revoked) = self.change(None, |lockfile| {
+        self.change(None, |lockfile| {
             let entry = find(lockfile, id)?;
             let previous = match entry.previous.clone() {
                 None => return Err(InstallError::NoPrevious(id.table())),
@@ -182,46 +171,38 @@ impl Installer {
             entry.approved = approved;
             let now = grant_lines::list(entry.grants_table());
             let revoked: Vec<_> = before.into_iter().filter(|line| !now.contains(line)).collect();
-            Ok((previous, entry.reference.clone(), revoked))
-        })?;
-        self.record(id, "rolled back", &reference, &version);
-        for line in &revoked {
-            self.record_event(id, &version.digest, AuditEvent::Grant { given: false, line: line.clone() });
-        }
-        Ok(revoked)
+            let records = of_grants(id, "rolled back", &entry.reference, &previous, (false, &revoked));
+            Ok((revoked, records))
+        })
     }
 
     /// Removes the staged version.
     pub fn discard(&self, id: &PluginId) -> Result<(), InstallError> {
-        let (version, reference) = self.change(None, |lockfile| {
+        self.change(None, |lockfile| {
             let entry = find(lockfile, id)?;
             let nothing_staged = || InstallError::NothingStaged { table: id.table(), name: id.name.to_string() };
             let version = entry.staged.take().ok_or_else(nothing_staged)?;
-            Ok((version, entry.reference.clone()))
-        })?;
-        self.record(id, "discarded", &reference, &version);
-        Ok(())
+            Ok(((), vec![of_install(id, "discarded", &entry.reference, &version)]))
+        })
     }
 
     /// Enables or disables a plugin. Returns whether that changed anything.
     pub fn set_enabled(&self, id: &PluginId, enabled: bool) -> Result<bool, InstallError> {
-        let (changed, version, reference) = self.change(None, |lockfile| {
+        self.change(None, |lockfile| {
             let entry = find(lockfile, id)?;
             let changed = std::mem::replace(&mut entry.enabled, enabled) != enabled;
-            Ok((changed, entry.installed.clone(), entry.reference.clone()))
-        })?;
-        if changed {
-            self.record(id, if enabled { "enabled" } else { "disabled" }, &reference, &version);
-        }
-        Ok(changed)
+            let what = if enabled { "enabled" } else { "disabled" };
+            let record = changed.then(|| of_install(id, what, &entry.reference, &entry.installed));
+            Ok((changed, record.into_iter().collect()))
+        })
     }
 
     /// Removes a plugin with its components and grants.
     pub fn remove(&self, id: &PluginId) -> Result<(), InstallError> {
-        let entry =
-            self.change(None, |lockfile| lockfile.remove(id).ok_or_else(|| InstallError::NotInstalled(id.table())))?;
-        self.record(id, "removed", &entry.reference, &entry.installed);
-        Ok(())
+        self.change(None, |lockfile| {
+            let entry = lockfile.remove(id).ok_or_else(|| InstallError::NotInstalled(id.table()))?;
+            Ok(((), vec![of_install(id, "removed", &entry.reference, &entry.installed)]))
+        })
     }
 
     /// Restores the component of the installed version, when its file is missing or was changed.
@@ -233,41 +214,51 @@ impl Installer {
         if entry.installed.digest != digest {
             return Err(InstallError::Changed(id.table()));
         }
-        let (version, reference) = (entry.installed.clone(), entry.reference.clone());
-        store.put(&digest, bytes)?;
-        self.record(id, "repaired", &reference, &version);
-        Ok(())
+        let record = of_install(id, "repaired", &entry.reference, &entry.installed);
+        self.audit.record_first(vec![record], || Ok(store.put(&digest, bytes)?))
     }
 
     /// Makes one change: first stores the component, which nothing refers to yet; then replaces the lock file atomically;
-    /// finally removes unused components. A crash in between leaves the old state or the new one.
+    /// finally removes unused components. A crash in between leaves the old state or the new one. `change` says what is to be recorded of it.
     fn change<R>(
         &self,
         new: Option<&Candidate>,
-        change: impl FnOnce(&mut Lockfile) -> Result<R, InstallError>,
+        change: impl FnOnce(&mut Lockfile) -> Result<(R, Vec<AuditRecord>), InstallError>,
     ) -> Result<R, InstallError> {
         let store = self.store.lock(&self.lockfile)?;
         let mut lockfile = LockfileGuard::load(&self.lockfile)?;
-        let result = change(&mut lockfile)?;
+        let (result, records) = change(&mut lockfile)?;
         if let Some(new) = new {
             store.put(&new.version.digest, &new.bytes)?;
         }
-        lockfile.save()?;
+        self.audit.record_first(records, || lockfile.save())?;
         if let Err(error) = store.prune() {
             tracing::warn!("unused components could not be removed: {error}");
         }
         Ok(result)
     }
+}
 
-    fn record(&self, id: &PluginId, what: &'static str, reference: &str, version: &PluginVersion) {
-        let (digest, signer) = (version.digest.clone(), version.signer.clone());
-        let event = AuditEvent::Install { what, reference: reference.to_owned(), digest: digest.clone(), signer };
-        self.record_event(id, &digest, event);
-    }
+fn of_install(id: &PluginId, what: &'static str, reference: &str, version: &PluginVersion) -> AuditRecord {
+    let (digest, signer) = (version.digest.clone(), version.signer.clone());
+    let event = AuditEvent::Install { what, reference: reference.to_owned(), digest: digest.clone(), signer };
+    AuditRecord::for_operator(Some(id.clone()), Some(digest), event)
+}
 
-    fn record_event(&self, id: &PluginId, digest: &Digest, event: AuditEvent) {
-        self.audit.record(AuditRecord::for_operator(Some(id.clone()), Some(digest.clone()), event));
-    }
+/// With the grants that come or go with it.
+fn of_grants(
+    id: &PluginId,
+    what: &'static str,
+    reference: &str,
+    version: &PluginVersion,
+    (given, lines): (bool, &[String]),
+) -> Vec<AuditRecord> {
+    let of_line = |line: &String| {
+        let event = AuditEvent::Grant { given, line: line.clone() };
+        AuditRecord::for_operator(Some(id.clone()), Some(version.digest.clone()), event)
+    };
+    let first = of_install(id, what, reference, version);
+    std::iter::once(first).chain(lines.iter().map(of_line)).collect()
 }
 
 fn missing_component(id: &PluginId, version: &PluginVersion, why: String) -> InstallError {

@@ -3,9 +3,13 @@
 use super::types::GuestDenial;
 use platform::audit::{AuditEvent, CallAudit};
 use platform::telemetry::printable;
+use platform::text::truncate_with;
 use policy::{Authority, Denial};
 use std::ops::Deref;
 use std::sync::Arc;
+
+/// Bytes of a denial in the log. What is denied is a name that a guest chooses, of up to 16 KiB.
+const MAX_LINE: usize = 1 << 10;
 
 /// A plugin's authority, and the audit of the call that uses it. Clones share them.
 #[derive(Clone)]
@@ -38,7 +42,8 @@ impl CallAuthority {
     /// Logs and records a denial that reaches the guest in another way.
     pub fn record_denial(&self, denial: &Denial) {
         if self.audit.record(AuditEvent::from(denial)) {
-            tracing::warn!(plugin = %self.authority.plugin(), "{}", printable(&denial.for_operator()));
+            let text = truncate_with(&denial.for_operator(), MAX_LINE, "...");
+            tracing::warn!(plugin = %self.authority.plugin(), "{}", printable(&text));
         }
     }
 }
