@@ -6,7 +6,9 @@ use crate::invoke::call_tool;
 use crate::server::Upstream;
 use async_trait::async_trait;
 use policy::{BudgetUsage, Origin};
-use runtime::imports::{AgentError, AgentResult, AgentTool, ReverseCall, ReverseOutcome, Tool, ToolCaller, ToolResult};
+use runtime::imports::{
+    AgentError, AgentResult, AgentTool, ReverseCall, ReverseOutcome, Tool, ToolAnnotations, ToolCaller, ToolResult,
+};
 
 /// Calls a server's tools for plugins and for clients of this host.
 #[derive(Clone)]
@@ -36,7 +38,12 @@ impl ToolCaller for UpstreamTools {
 
     fn tool(&self, name: &str) -> Option<Tool> {
         let found = self.0.0.tool(self.local_name(name)?).ok()?;
-        Some(Tool { name: name.to_owned(), ..found.tool.clone() })
+        let mut tool = Tool { name: name.to_owned(), ..found.tool.clone() };
+        // A server may change them at any time after somebody has read them.
+        if self.0.0.settings.definitions.is_none() {
+            tool.annotations = ToolAnnotations::default();
+        }
+        Some(tool)
     }
 
     fn find(&self, name: &str) -> Result<Origin, AgentError> {

@@ -65,12 +65,14 @@ impl ProgramTools {
         Some((plugin.clone(), plugin.tool(tool)?.clone()))
     }
 
-    /// A tool of an agent-side plugin or of an upstream server. A client approves calls of its own tools itself, and who stands in
-    /// for a tool is asked in any case.
-    fn find_of_host(&self, name: &str) -> Option<Tool> {
-        match self.agent.find(name).ok()? {
-            Origin::Component(_) | Origin::Upstream(_) => self.agent.tool(name),
-            Origin::Client | Origin::Model | Origin::User => None,
+    /// A tool of an agent-side plugin or of an upstream server. None for others: a client approves calls of its own tools itself,
+    /// and who stands in for a tool is asked in any case. What is not there now is not called without approval a moment later.
+    fn find_of_host(&self, name: &str) -> Result<Option<Tool>, AgentError> {
+        match self.agent.find(name)? {
+            Origin::Component(_) | Origin::Upstream(_) => {
+                self.agent.tool(name).map(Some).ok_or_else(|| AgentError::UnknownTool(name.to_owned()))
+            }
+            Origin::Client | Origin::Model | Origin::User => Ok(None),
         }
     }
 }
@@ -129,9 +131,12 @@ impl ToolCaller for ProgramTools {
                 agent.accompany(&parent, &id, Box::pin(run)).await
             }
             None => {
-                if let Some(tool) = self.find_of_host(&call.name)
-                    && let Err(error) = self.approvals.approve(&call, &tool).await
-                {
+                let approved = match self.find_of_host(&call.name) {
+                    Ok(Some(tool)) => self.approvals.approve(&call, &tool).await,
+                    Ok(None) => Ok(()),
+                    Err(error) => Err(error),
+                };
+                if let Err(error) = approved {
                     return ReverseOutcome::unasked(error);
                 }
                 call.agent = agent.clone();

@@ -139,7 +139,7 @@ struct RecordedCall {
 #[async_trait]
 pub trait ToolCaller: Send + Sync {
     fn tools(&self) -> Vec<AgentTool>;
-    /// One of them.
+    /// One of them, for whoever decides whether a call needs approval: with the hints of those only whose word counts for that.
     fn tool(&self, name: &str) -> Option<Tool> {
         self.tools().into_iter().find(|found| found.tool.name == name).map(|found| found.tool)
     }
