@@ -7,16 +7,15 @@ use platform::secrets::SecretSource;
 use policy::Access;
 use std::path::{Path, PathBuf};
 
-/// What serving this configuration needs. Creates the host's own folders, since a confined server cannot.
-pub(super) fn confinement_needs(config: &Config, file: &Path) -> ConfineSettings {
+/// What serving this configuration needs, and building a plugin beside it if it `builds`. Creates the host's own folders, since a confined server cannot.
+pub(super) fn confinement_needs(config: &Config, file: &Path, builds: bool) -> ConfineSettings {
     let own: Vec<PathBuf> = config.state.iter().chain([&config.cache]).cloned().collect();
     for folder in &own {
         // Errors are reported when the folder is opened.
         let _ = create_private_folder(folder);
     }
     let specs = || config.plugins.iter().chain(&config.agent);
-    let mut needs =
-        ConfineSettings { write: own, programs: config.runs_upstream_programs(), ..ConfineSettings::default() };
+    let mut needs = ConfineSettings { write: own, programs: builds, ..ConfineSettings::default() };
     // Grants the folder, since files are replaced by new ones of the same name.
     let named = [Some(file), config.auth.keys.as_deref(), config.stand_in_tools.as_deref()].into_iter().flatten();
     let named = named.chain(config.model.iter().filter_map(|model| model.key_file.as_deref()));

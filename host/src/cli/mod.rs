@@ -1,6 +1,9 @@
 //! The command line: one command per file. Only this module prints.
 #![allow(clippy::print_stdout, reason = "commands other than `serve` print to stdout for people")]
 
+#[macro_use]
+mod out;
+
 mod agent;
 mod audit;
 mod authority_lines;
@@ -38,6 +41,7 @@ mod text;
 pub use text::print_error;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -124,12 +128,17 @@ enum Command {
         #[arg(long)]
         detached: bool,
     },
+    /// Start programs for a server that is confined, as it says on the socket that is stdin.
+    #[command(name = platform::programs::HELPER_COMMAND, hide = true)]
+    StartPrograms,
 }
 
 impl Cli {
     /// Parses the arguments of this process. Hidden commands are for the host itself: nobody is told of them.
     pub fn parse_arguments() -> Self {
-        let hidden = [runtime::engine::WORKER_COMMAND, runtime::engine::COMPILE_TO_CACHE_COMMAND];
+        use platform::programs::HELPER_COMMAND;
+        use runtime::engine::{COMPILE_TO_CACHE_COMMAND, WORKER_COMMAND};
+        let hidden = [WORKER_COMMAND, COMPILE_TO_CACHE_COMMAND, HELPER_COMMAND];
         if std::env::args().nth(1).is_some_and(|first| hidden.contains(&first.as_str())) {
             return Self::parse();
         }
@@ -162,6 +171,11 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             runtime::engine::run_compile_to_cache(program, &profile, &digest, &cache, detached)
                 .map(|()| ExitCode::SUCCESS)
                 .map_err(anyhow::Error::msg)
+        }
+        Command::StartPrograms => {
+            let socket = std::io::stdin().as_fd().try_clone_to_owned()?;
+            platform::programs::run_helper(socket.into())?;
+            Ok(ExitCode::SUCCESS)
         }
         // Rights are given up before a second thread starts, since existing threads keep theirs.
         Command::Serve(command) => {

@@ -12,6 +12,7 @@ use platform::clock::{Clock, SystemClock};
 use platform::confine::{self, ConfineSettings, Confinement};
 use platform::file_descriptors;
 use platform::identity::Authenticator;
+use platform::programs::ProgramStarter;
 use platform::storage::SessionStore;
 use plugins::catalog::CurrentCatalog;
 use plugins::fuel_budgets::FuelBudgets;
@@ -71,10 +72,15 @@ impl Serving {
     pub(super) fn confined(config: Config, file: &Path, builds: bool) -> anyhow::Result<Self> {
         file_descriptors::raise_limit();
         config.http.map_or(Ok(()), |address| config.auth.check_address(address)).map_err(anyhow::Error::msg)?;
-        let needs = config.confine.then(|| {
-            let needs = confinement_needs(&config, file);
-            ConfineSettings { programs: needs.programs || builds, ..needs }
-        });
+        let needs = config.confine.then(|| confinement_needs(&config, file, builds));
+        let mut config = config;
+        let mut run =
+            config.upstreams.iter_mut().filter_map(|it| Some((it.program()?, it))).unzip::<_, _, Vec<_>, Vec<_>>();
+        if needs.is_some() && !run.0.is_empty() {
+            let starters = ProgramStarter::with_helper(&host::worker_program()?, std::mem::take(&mut run.0));
+            let starters = starters.context("cannot start the process that starts the programs of [upstream]")?;
+            run.1.into_iter().zip(starters).for_each(|(upstream, starter)| upstream.starter = starter);
+        }
         let page_map = open_page_map();
         let confined = needs.as_ref().map(confine::server).transpose();
         let confined = confined.context("start it with --no-confine, or set `confine = false` under [server]")?;
@@ -107,8 +113,8 @@ impl Serving {
             Some(in_force) => tracing::info!("confined: {in_force}"),
             None => tracing::warn!("not confined, as configured: the server keeps all rights of its user"),
         }
-        if confined.is_some_and(|in_force| in_force.files.is_none()) && config.runs_upstream_programs() {
-            tracing::warn!("files are not confined, since the programs of [upstream] would be confined, too");
+        if confined.is_some() && config.runs_upstream_programs() {
+            tracing::warn!("the programs of [upstream] are not confined: they have the rights of the user");
         }
         if builds && confined.is_some() {
             tracing::info!("files are not confined, since the tools that build the plugin would be confined, too");

@@ -2,10 +2,12 @@
 
 mod floods;
 mod odd_server;
+mod processes;
 mod unreadable;
 
 use odd_server::Remote;
 pub(crate) use odd_server::misbehaving;
+use processes::{kill, programs};
 use serde_json::{Value, json};
 use std::fs;
 use std::time::Duration;
@@ -175,20 +177,6 @@ fn chunks_of_a_server_are_passed_on() {
     assert!((done[0], *done.last().unwrap()) == (1.0, 5.0) && done.is_sorted(), "{done:?}");
 }
 
-/// The child processes of a server.
-fn children(server: &Server) -> Vec<u32> {
-    let mut found = Vec::new();
-    for task in fs::read_dir(format!("/proc/{}/task", server.id())).unwrap().flatten() {
-        let text = fs::read_to_string(task.path().join("children")).unwrap_or_default();
-        found.extend(text.split_whitespace().filter_map(|id| id.parse::<u32>().ok()));
-    }
-    found
-}
-
-fn kill(id: u32) {
-    assert!(std::process::Command::new("kill").args(["-KILL", &id.to_string()]).status().unwrap().success());
-}
-
 #[test]
 fn a_server_that_dies_fails_its_calls_and_comes_back() {
     let home = Home::new();
@@ -199,7 +187,7 @@ fn a_server_that_dies_fails_its_calls_and_comes_back() {
     let id = client.begin_call("far__wait-forever__run", json!({}));
     // The call has certainly been sent once a later one was answered.
     client.call("far__echo__run", json!({})).good();
-    let server = children(&client.server);
+    let server = programs(&client.server);
     assert_eq!(server.len(), 1, "{server:?}");
     kill(server[0]);
     let called = suite::Called(client.wait(id, sent));
@@ -210,7 +198,7 @@ fn a_server_that_dies_fails_its_calls_and_comes_back() {
         (answer.message["result"]["isError"] == false).then_some(())
     });
     assert!(back.is_some(), "it does not come back\n{}", client.server.log());
-    assert_ne!(children(&client.server), server);
+    assert_ne!(programs(&client.server), server);
     client.check_alive();
     assert!(client.server.end().success());
 }

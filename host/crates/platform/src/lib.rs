@@ -12,6 +12,7 @@ pub mod folder;
 pub mod folder_events;
 pub mod identity;
 pub mod outbound;
+pub mod programs;
 pub mod random;
 pub mod secrets;
 pub mod signals;

@@ -83,7 +83,7 @@ async fn run_connection(
     account: &PeerAccount,
     live: &mut mpsc::Receiver<(String, Value)>,
 ) -> String {
-    let NewConnection { service, child } = connection;
+    let NewConnection { service, program } = connection;
     let peer = service.peer().clone();
     let info = peer.peer_info();
     let modern = info.as_ref().is_some_and(|info| info.protocol_version.as_str() >= "2026-07-28");
@@ -127,8 +127,8 @@ async fn run_connection(
     if !ended.is_terminated() {
         let _ = tokio::time::timeout(EXIT_TIMEOUT, ended).await;
     }
-    if let Some(mut child) = child {
-        let _ = tokio::time::timeout(EXIT_TIMEOUT, child.wait()).await;
+    if let Some(program) = program {
+        program.has_ended_within(EXIT_TIMEOUT).await;
     }
     reason
 }

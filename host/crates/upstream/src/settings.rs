@@ -1,6 +1,7 @@
 //! Settings of one upstream server, from `[upstream.NAME]` in the configuration.
 
 use platform::outbound::Endpoint;
+use platform::programs::{Program, ProgramStarter};
 use policy::{Digest, ToolPattern};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -36,6 +37,9 @@ pub struct UpstreamSettings {
     /// Variables of the host's environment that programs cannot do without, such as `PATH` and `HOME`.
     #[serde(skip)]
     pub inherited: Vec<(String, OsString)>,
+    /// Who starts the program.
+    #[serde(skip)]
+    pub starter: ProgramStarter,
     /// The server's URL, in place of `command`.
     pub url: Option<Endpoint>,
     /// A file with the bearer token for `url`.
@@ -81,6 +85,19 @@ impl UpstreamSettings {
         let pattern = |text: &String| ToolPattern::new(&format!("{name}.{text}")).map_err(|error| error.to_string());
         self.exposed = self.expose.as_ref().map(|all| all.iter().map(pattern).collect()).transpose()?;
         Ok(Self { name: name.to_owned(), inherited, ..self })
+    }
+
+    /// What `command` says.
+    pub fn program(&self) -> Option<Program> {
+        let (name, arguments) = self.command.split_first()?;
+        let mut program = Program::new(name.clone(), arguments.to_vec());
+        for (name, value) in &self.inherited {
+            program = program.with_variable(name.as_ref(), value);
+        }
+        for (name, value) in &self.env {
+            program = program.with_variable(name.as_ref(), value.as_ref());
+        }
+        Some(program)
     }
 
     /// Whether clients of this host see the tool.

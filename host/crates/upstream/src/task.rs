@@ -215,7 +215,11 @@ impl FollowedTask<'_, '_> {
         }
     }
 
-    async fn send_answers(&mut self, answers: InputResponses, outcomes: Map<String, Value>) -> Result<(), UpstreamError> {
+    async fn send_answers(
+        &mut self,
+        answers: InputResponses,
+        outcomes: Map<String, Value>,
+    ) -> Result<(), UpstreamError> {
         let params = UpdateTaskParams::new(self.id, answers.clone());
         let request = ClientRequest::UpdateTaskRequest(UpdateTaskRequest::new(params));
         match self.exchange.send_with_outcomes(request, outcomes.clone()).await {

@@ -11,8 +11,8 @@ pub struct ConfineSettings {
     pub write: Vec<PathBuf>,
     /// Ports it listens on; 0 is any free one.
     pub listen: Vec<u16>,
-    /// Whether it starts programs of the operator. They inherit the restrictions, so then only calls that no program needs
-    /// are refused.
+    /// Whether it starts programs itself, such as those that build a plugin. They inherit the restrictions, so then only calls that no
+    /// program needs are refused.
     pub programs: bool,
     /// Whether secrets are read from the kernel's key ring.
     pub keyring: bool,

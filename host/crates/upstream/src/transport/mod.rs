@@ -17,13 +17,13 @@ use crate::settings::{ProtocolVersions, UpstreamSettings};
 use platform::clock::Clock;
 use platform::files::read_key_file;
 use platform::outbound::OutboundClient;
+use platform::programs::ProgramLife;
 use rmcp::service::{ClientInitializeError, RoleClient, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt};
 use std::io;
 use std::sync::Arc;
-use tokio::process::Child;
 
 /// Size of a key file, in bytes. Bounds what is read from a wrong file.
 const MAX_KEY: u64 = 16 << 10;
@@ -31,7 +31,7 @@ const MAX_KEY: u64 = 16 << 10;
 /// An established connection, and the server's program if the host has started it. The program ends with it.
 pub(super) struct NewConnection<H: ClientHandler> {
     pub(super) service: RunningService<RoleClient, H>,
-    pub(super) child: Option<Child>,
+    pub(super) program: Option<ProgramLife>,
 }
 
 pub(super) async fn connect<H: ClientHandler>(
@@ -62,14 +62,14 @@ pub(super) async fn connect<H: ClientHandler>(
             let transport = StreamableHttpClientTransport::with_client(client, config);
             let serving = handler.serve_with_lifecycle(OrderedTransport::new(transport, observer, account), mode);
             let service = tokio::time::timeout(HANDSHAKE_TIMEOUT, serving).await.map_err(timed_out)?.map_err(failed)?;
-            Ok(NewConnection { service, child: None })
+            Ok(NewConnection { service, program: None })
         }
         None => {
-            let ProgramPipes { child, stdin, stdout } = start(settings, clock)?;
+            let ProgramPipes { life, stdin, stdout } = start(settings, clock).await?;
             let transport = Lines::new(stdout, stdin, account.clone());
             let serving = handler.serve_with_lifecycle(OrderedTransport::new(transport, observer, account), mode);
             let service = tokio::time::timeout(HANDSHAKE_TIMEOUT, serving).await.map_err(timed_out)?.map_err(failed)?;
-            Ok(NewConnection { service, child: Some(child) })
+            Ok(NewConnection { service, program: Some(life) })
         }
     }
 }

@@ -3,13 +3,13 @@
 use super::error::ConnectError;
 use crate::settings::UpstreamSettings;
 use platform::clock::Clock;
+use platform::programs::{ProgramLife, StartedProgram};
 use platform::telemetry::printable;
 use std::io;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::net::unix::pipe::{Receiver, Sender};
 
 /// Length of one logged line of a program's stderr, in bytes. Bounds what it can write into the log at once.
 const MAX_LINE: u64 = 4 << 10;
@@ -17,28 +17,23 @@ const MAX_LINE: u64 = 4 << 10;
 const MAX_LINES: u64 = 500;
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// A program that runs, and the ends of its pipes.
+/// A program that runs until this is dropped, and the ends of its pipes.
 pub(super) struct ProgramPipes {
-    pub(super) child: Child,
-    pub(super) stdin: ChildStdin,
-    pub(super) stdout: ChildStdout,
+    pub(super) life: ProgramLife,
+    pub(super) stdin: Sender,
+    pub(super) stdout: Receiver,
 }
 
 /// Starts the program. Its environment holds only what the settings give it.
-pub(super) fn start(settings: &UpstreamSettings, clock: Arc<dyn Clock>) -> Result<ProgramPipes, ConnectError> {
-    let program = settings.command.first().cloned().unwrap_or_default();
-    let fail = |error| ConnectError::Spawn(printable(&program).into_owned(), error);
-    let mut command = Command::new(&program);
-    command.args(&settings.command[1..]).env_clear().envs(settings.inherited.iter().map(|(key, value)| (key, value)));
-    command.envs(&settings.env).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.kill_on_drop(true).spawn().map_err(fail)?;
-    let (Some(stdout), Some(stdin)) = (child.stdout.take(), child.stdin.take()) else {
-        return Err(fail(io::Error::other("the program has no stdin and stdout")));
-    };
-    if let Some(stderr) = child.stderr.take() {
-        tokio::spawn(log_stderr(settings.name.clone(), stderr, clock));
-    }
-    Ok(ProgramPipes { child, stdin, stdout })
+pub(super) async fn start(settings: &UpstreamSettings, clock: Arc<dyn Clock>) -> Result<ProgramPipes, ConnectError> {
+    let name = settings.command.first().map(String::as_str).unwrap_or_default();
+    let shown = printable(name).into_owned();
+    let (starter, program) = (settings.starter.clone(), settings.program());
+    let start = move || starter.start(&program.ok_or(io::ErrorKind::InvalidInput)?);
+    let started = tokio::task::spawn_blocking(start).await.map_err(io::Error::from).flatten();
+    let StartedProgram { stdin, stdout, stderr, life } = started.map_err(|error| ConnectError::Spawn(shown, error))?;
+    tokio::spawn(log_stderr(settings.name.clone(), stderr, clock));
+    Ok(ProgramPipes { life, stdin, stdout })
 }
 
 /// Logs the program's stderr line by line until it exits.

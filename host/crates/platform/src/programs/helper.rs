@@ -1,0 +1,93 @@
+//! The process that starts programs for a server that is confined.
+
+use super::program::Program;
+use super::wire::{Reply, Request, receive, send};
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::process::Child;
+use std::time::Duration;
+
+/// The command that runs it.
+pub const HELPER_COMMAND: &str = "start-programs";
+
+/// How often it looks for programs that have ended by themselves, so that they do not stay as zombies.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Starts and ends the programs that the server at the other end of the socket names at first, until that is gone; then all of them end.
+pub fn run_helper(socket: UnixStream) -> io::Result<()> {
+    let mut programs = Programs::default();
+    let mut socket = socket;
+    let Ok((Request::Programs(known), _)) = receive(&mut socket) else { return Ok(()) };
+    loop {
+        socket.set_read_timeout(Some(LOOK))?;
+        match socket_has_input(&socket) {
+            Ok(true) => {}
+            Ok(false) => {
+                programs.running.retain(|_, child| matches!(child.try_wait(), Ok(None)));
+                continue;
+            }
+            Err(_) => return Ok(()),
+        }
+        socket.set_read_timeout(None)?;
+        let Ok((request, _)) = receive(&mut socket) else { return Ok(()) };
+        match request {
+            Request::End(id) => programs.end(id),
+            // Whoever controls the server by now would choose what runs.
+            Request::Programs(_) => return Ok(()),
+            Request::Start(place) => {
+                match known.get(place).ok_or(io::ErrorKind::InvalidInput.into()).and_then(Program::start) {
+                    Ok((child, pipes)) => {
+                        let id = programs.add(child);
+                        send(&socket, &Reply::Started(id), &pipes.each_ref().map(|pipe| pipe.as_fd()))?;
+                    }
+                    Err(error) => {
+                        let failed = Reply::Failed { code: error.raw_os_error(), text: error.to_string() };
+                        send(&socket, &failed, &[])?;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// False when nothing has come for a while. An error if nothing will.
+fn socket_has_input(socket: &UnixStream) -> io::Result<bool> {
+    use rustix::net::{RecvFlags, recv};
+    match recv(socket, &mut [0; 1][..], RecvFlags::PEEK) {
+        Ok((0, _)) => Err(io::ErrorKind::UnexpectedEof.into()),
+        Ok(_) => Ok(true),
+        Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[derive(Default)]
+struct Programs {
+    running: HashMap<u64, Child>,
+    /// How many have been started.
+    count: u64,
+}
+
+impl Programs {
+    fn add(&mut self, child: Child) -> u64 {
+        self.count += 1;
+        self.running.insert(self.count, child);
+        self.count
+    }
+
+    fn end(&mut self, id: u64) {
+        if let Some(mut child) = self.running.remove(&id) {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Drop for Programs {
+    fn drop(&mut self) {
+        let all: Vec<u64> = self.running.keys().copied().collect();
+        all.into_iter().for_each(|id| self.end(id));
+    }
+}
