@@ -60,6 +60,7 @@ mod locked_grants;
 mod main_job;
 mod malformed;
 mod mangled;
+mod message_edges;
 mod metadata;
 mod mistakes;
 mod model;

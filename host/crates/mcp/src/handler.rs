@@ -110,6 +110,7 @@ impl Server {
             principal_store: parts.principal_store,
             changes,
             subscriptions: OpenSubscriptions::default(),
+            subscribed: Arc::default(),
             stop: parts.stop,
             fallback_tools: parts.fallback_tools,
             principal: parts.principal,
@@ -134,8 +135,10 @@ impl Server {
 
     fn legacy_updates(&self, message: &Extensions, peer: &Peer<RoleServer>) -> &LegacyUpdates {
         let server = &self.context;
-        self.session
-            .legacy_updates(|| LegacyUpdates::start(&server.changes, server.message_principal(message), peer.clone()))
+        self.session.legacy_updates(|| {
+            let (principal, bytes) = (server.message_principal(message), server.subscribed.clone());
+            LegacyUpdates::start(&server.changes, principal, peer.clone(), bytes)
+        })
     }
 }
 

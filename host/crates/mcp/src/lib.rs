@@ -24,6 +24,7 @@ mod server_context;
 mod subscriptions;
 mod tasks;
 pub mod transport;
+mod unreadable;
 mod upkeep;
 
 pub use calls::parked_calls::{ParkedCalls, SharedParking};

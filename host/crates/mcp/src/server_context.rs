@@ -8,6 +8,7 @@ use crate::listing::lists::CatalogLists;
 use crate::request_context;
 use crate::reverse::LaneResources;
 use crate::subscriptions::listen::OpenSubscriptions;
+use crate::subscriptions::updates::SubscribedBytes;
 use crate::tasks::Tasks;
 use platform::changes::ChangeNotifier;
 use platform::sync::RwLock;
@@ -44,6 +45,8 @@ pub(crate) struct ServerContext {
     pub(crate) principal_store: Arc<PrincipalStore>,
     pub(crate) changes: ChangeNotifier,
     pub(crate) subscriptions: OpenSubscriptions,
+    /// Of the sessions of clients of 2025-11-25.
+    pub(crate) subscribed: Arc<SubscribedBytes>,
     pub(crate) stop: CancellationToken,
     pub(crate) fallback_tools: bool,
     /// Whose requests these are where the transport does not authenticate.

@@ -5,6 +5,7 @@ use crate::request_context::is_stateless;
 use crate::reverse::live;
 use crate::server_context::ServerContext;
 use crate::subscriptions::task_listen::{self, LISTEN_METHOD, TaskSubscription};
+use crate::unreadable::wrong_params;
 use protocol::names::{REVERSE_LISTEN_METHOD, REVERSE_RESPOND_METHOD, STEER_METHOD};
 use rmcp::ErrorData;
 use rmcp::model::{CustomRequest, CustomResult, ErrorCode, ResultType};
@@ -33,7 +34,11 @@ pub(crate) async fn call(
             json!({ "_meta": { key: id } })
         }
         STEER_METHOD => json!(steer::steer(server, &principal, params(request)?).await?),
-        _ => return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None)),
+        // rmcp passes on here what it does not understand, too.
+        _ => {
+            let wrong = wrong_params(&request.method, request.params.as_ref());
+            return Err(wrong.unwrap_or_else(|| ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None)));
+        }
     };
     if is_stateless(&context) {
         result["resultType"] = ResultType::COMPLETE.as_str().into();

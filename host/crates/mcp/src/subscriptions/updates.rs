@@ -8,24 +8,71 @@ use policy::Principal;
 use rmcp::ErrorData;
 use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{Peer, RoleServer, ServiceError};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use tokio::sync::broadcast::Receiver;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+/// What a URI takes besides its bytes.
+const ENTRY: usize = 128;
+/// Bytes of the resources that all sessions of a principal are subscribed to, and that of all principals together. A session may have
+/// many, and a principal many sessions: bounds what a client takes that never unsubscribes.
+const MAX_BYTES: usize = 4 << 20;
+const MAX_ALL: usize = 32 << 20;
+
+/// Bytes of what the sessions of each principal are subscribed to.
+#[derive(Default)]
+pub(crate) struct SubscribedBytes(Mutex<HashMap<Principal, usize>>);
+
+impl SubscribedBytes {
+    /// The error says which limit is reached.
+    fn take(&self, principal: &Principal, bytes: usize) -> Result<(), String> {
+        let mut all = self.0.lock();
+        let (mine, others) = (all.get(principal).copied().unwrap_or_default(), all.values().sum::<usize>());
+        if mine + bytes > MAX_BYTES {
+            return Err(format!(
+                "your sessions are subscribed to {} MiB of URIs, all that one user may have",
+                MAX_BYTES >> 20
+            ));
+        }
+        if others + bytes > MAX_ALL {
+            return Err("the sessions of all users are subscribed to as many resources as the server bears".into());
+        }
+        *all.entry(principal.clone()).or_default() += bytes;
+        Ok(())
+    }
+
+    fn give_back(&self, principal: &Principal, bytes: usize) {
+        let mut all = self.0.lock();
+        if let Some(mine) = all.get_mut(principal) {
+            *mine = mine.saturating_sub(bytes);
+            if *mine == 0 {
+                all.remove(principal);
+            }
+        }
+    }
+}
+
 /// The subscriptions of one connection. Dropping it ends its notifications.
 pub(crate) struct LegacyUpdates {
     subscribed: Arc<Mutex<BTreeSet<String>>>,
+    principal: Principal,
+    bytes: Arc<SubscribedBytes>,
     _connected: DropGuard,
 }
 
 impl LegacyUpdates {
-    pub(crate) fn start(changes: &ChangeNotifier, principal: Principal, peer: Peer<RoleServer>) -> Self {
+    pub(crate) fn start(
+        changes: &ChangeNotifier,
+        principal: Principal,
+        peer: Peer<RoleServer>,
+        bytes: Arc<SubscribedBytes>,
+    ) -> Self {
         let subscribed = Arc::<Mutex<BTreeSet<String>>>::default();
         let connected = CancellationToken::new();
-        let notifying = notify(changes.subscribe(), principal, peer, subscribed.clone());
+        let notifying = notify(changes.subscribe(), principal.clone(), peer, subscribed.clone());
         tokio::spawn(connected.clone().run_until_cancelled_owned(notifying));
-        Self { subscribed, _connected: connected.drop_guard() }
+        Self { subscribed, principal, bytes, _connected: connected.drop_guard() }
     }
 
     /// `resources/subscribe`. The resource is not looked up: it may appear later, and a client must not learn what
@@ -39,13 +86,27 @@ impl LegacyUpdates {
             let text = format!("{MAX_URIS} resources are subscribed to already; unsubscribe from some");
             return Err(ErrorData::invalid_params(text, None));
         }
-        subscribed.insert(uri);
+        if !subscribed.contains(&uri) {
+            let refused =
+                |limit| ErrorData::invalid_params(format!("{limit}; unsubscribe from some, or end sessions"), None);
+            self.bytes.take(&self.principal, uri.len() + ENTRY).map_err(refused)?;
+            subscribed.insert(uri);
+        }
         Ok(())
     }
 
     /// `resources/unsubscribe`.
     pub(crate) fn unsubscribe(&self, uri: &str) {
-        self.subscribed.lock().remove(uri);
+        if self.subscribed.lock().remove(uri) {
+            self.bytes.give_back(&self.principal, uri.len() + ENTRY);
+        }
+    }
+}
+
+impl Drop for LegacyUpdates {
+    fn drop(&mut self) {
+        let bytes = self.subscribed.lock().iter().map(|uri| uri.len() + ENTRY).sum();
+        self.bytes.give_back(&self.principal, bytes);
     }
 }
 
@@ -75,4 +136,29 @@ async fn notify(
         ChangeSet::pause().await;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_sessions_are_subscribed_to_is_counted_by_principal() {
+        let bytes = SubscribedBytes::default();
+        let user = |number: usize| Principal::from_source("key", &number.to_string());
+        let of_one = MAX_BYTES / (MAX_URI + ENTRY);
+        let take = |user: &Principal| bytes.take(user, MAX_URI + ENTRY);
+        for _ in 0..of_one {
+            take(&user(0)).unwrap();
+        }
+        assert!(take(&user(0)).unwrap_err().contains("one user"));
+        take(&user(1)).unwrap();
+        bytes.give_back(&user(0), MAX_URI + ENTRY);
+        take(&user(0)).unwrap();
+        let most = (2..).map(|number| (0..of_one).take_while(|_| take(&user(number)).is_ok()).count());
+        let all: usize = most.take_while(|taken| *taken > 0).sum();
+        assert!(all * (MAX_URI + ENTRY) < MAX_ALL && take(&user(1_000)).unwrap_err().contains("all users"));
+        bytes.give_back(&user(1), MAX_BYTES);
+        assert!(!bytes.0.lock().contains_key(&user(1)));
+    }
 }

@@ -269,7 +269,8 @@ mod tests {
         let plugin = PluginId { side: Side::Server, name: "p".into() };
         let questions = keys.iter().map(|key| ((*key).to_owned(), CheckedQuestion::Roots)).collect();
         let (answer, answered) = oneshot::channel();
-        let batch = QuestionBatch { plugin, questions, timeout: Duration::from_secs(timeout), step: step.map(str::to_owned) };
+        let batch =
+            QuestionBatch { plugin, questions, timeout: Duration::from_secs(timeout), step: step.map(str::to_owned) };
         asked.ask(PendingRequest::Questions(PendingQuestions::new(batch, answer)), false, NOW);
         answered
     }

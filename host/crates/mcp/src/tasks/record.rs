@@ -122,7 +122,9 @@ impl TaskRecord {
     pub(super) fn requests(&self) -> Map<String, Value> {
         match &self.state {
             TaskState::InputRequired { requests } => requests.clone(),
-            TaskState::Working | TaskState::Completed { .. } | TaskState::Failed { .. } | TaskState::Cancelled => Map::new(),
+            TaskState::Working | TaskState::Completed { .. } | TaskState::Failed { .. } | TaskState::Cancelled => {
+                Map::new()
+            }
         }
     }
 

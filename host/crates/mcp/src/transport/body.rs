@@ -2,10 +2,14 @@
 
 use super::connection_table::Connection;
 use super::refusal::HttpRefusal;
+use crate::unreadable::Unreadable;
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::{HeaderMap, HeaderValue, header};
+use bytes::Buf as _;
 use bytesize::ByteSize;
 use futures::StreamExt;
+use platform::telemetry::printable;
+use platform::text::truncate;
 use protocol::json_text::{MAX_DEPTH, is_deeper_than};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -16,11 +20,19 @@ use std::time::Duration;
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// How much of a body that is too large is read and discarded, so that its sender gets to read the response.
 const MAX_DISCARDED: u64 = 16 << 20;
+/// What some clients put before JSON.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Headers that this server or a proxy acts on; with two values, the two could act on different ones. rmcp checks the
 /// headers that it compares with the body.
 const SINGLE_HEADERS: [&str; 3] = ["MCP-Protocol-Version", "Mcp-Session-Id", "Last-Event-ID"];
 
-pub(super) fn check_single_headers(headers: &HeaderMap) -> Result<(), HttpRefusal> {
+pub(super) fn check_headers(headers: &HeaderMap) -> Result<(), HttpRefusal> {
+    if let Some(encoding) =
+        headers.get(header::CONTENT_ENCODING).filter(|it| !it.as_bytes().eq_ignore_ascii_case(b"identity"))
+    {
+        let encoding = String::from_utf8_lossy(encoding.as_bytes());
+        return Err(HttpRefusal::Encoded(printable(truncate(&encoding, 40)).into_owned()));
+    }
     match SINGLE_HEADERS.into_iter().find(|name| headers.get_all(*name).iter().nth(1).is_some()) {
         Some(name) => Err(HttpRefusal::DuplicateHeader(name)),
         None => Ok(()),
@@ -34,9 +46,14 @@ pub(super) async fn read(
     connection: Option<&Arc<Connection>>,
 ) -> Result<Bytes, HttpRefusal> {
     match tokio::time::timeout(BODY_TIMEOUT, collect(body, max, connection)).await {
-        Ok(text) => text.and_then(|text| match is_deeper_than(&text, MAX_DEPTH) {
-            true => Err(HttpRefusal::TooDeep(MAX_DEPTH)),
-            false => Ok(text),
+        Ok(text) => text.and_then(|mut text| {
+            if text.starts_with(BYTE_ORDER_MARK) {
+                text.advance(BYTE_ORDER_MARK.len());
+            }
+            match is_deeper_than(&text, MAX_DEPTH) {
+                true => Err(HttpRefusal::Unreadable(Unreadable::new(&text))),
+                false => Ok(text),
+            }
         }),
         Err(_) => Err(HttpRefusal::TooSlow(BODY_TIMEOUT.as_secs())),
     }
@@ -93,8 +110,5 @@ pub(super) fn explain_unreadable(media_type: Option<&HeaderValue>, text: &[u8]) 
     if !essence.eq_ignore_ascii_case("application/json") {
         return None;
     }
-    Some(match serde_json::from_slice::<IgnoredAny>(text) {
-        Ok(_) => HttpRefusal::NotAMessage,
-        Err(error) => HttpRefusal::NotJson(error.to_string()),
-    })
+    Some(HttpRefusal::Unreadable(Unreadable::new(text)))
 }

@@ -6,6 +6,7 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
+use rmcp::model::RequestId;
 use serde_json::json;
 
 /// Bytes of an error of rmcp.
@@ -13,9 +14,9 @@ const MAX_TEXT: usize = 4 << 10;
 const INVALID_REQUEST: i32 = -32600;
 const INTERNAL_ERROR: i32 = -32603;
 
-/// An error's response. Its id is null, since the request's own was not read.
-pub(super) fn error_response(status: StatusCode, code: i32, message: &str) -> Response {
-    let body = json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}});
+/// An error's response. Without an id, the request's own was not read.
+pub(super) fn error_response(status: StatusCode, id: Option<&RequestId>, code: i32, message: &str) -> Response {
+    let body = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}});
     json_response(status, body.to_string())
 }
 
@@ -35,7 +36,7 @@ async fn explain(response: Response) -> Response {
     let text = to_bytes(body, MAX_TEXT).await.unwrap_or_default();
     let message = sentence(parts.status, &String::from_utf8_lossy(&text));
     let code = if parts.status.is_server_error() { INTERNAL_ERROR } else { INVALID_REQUEST };
-    let explained = error_response(parts.status, code, &message);
+    let explained = error_response(parts.status, None, code, &message);
     for name in [header::CONTENT_TYPE, header::CONTENT_LENGTH] {
         parts.headers.remove(name);
     }

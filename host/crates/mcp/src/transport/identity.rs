@@ -115,7 +115,7 @@ fn credential(headers: &HeaderMap) -> Result<Option<String>, AuthError> {
 
 fn unauthenticated(authenticator: &Authenticator, error: &AuthError) -> Response {
     let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::UNAUTHORIZED);
-    let mut response = error_response(status, UNAUTHENTICATED, &error.to_string());
+    let mut response = error_response(status, None, UNAUTHENTICATED, &error.to_string());
     if error != &AuthError::Unavailable
         && let Ok(challenge) = HeaderValue::from_str(&error.challenge(authenticator.resource()))
     {

@@ -1,5 +1,6 @@
 //! `/mcp`: limits on the request, the lifecycle of the server, then rmcp's HTTP service.
 
+use super::accept::{self, Accepted};
 use super::body;
 use super::connection_table::{Connection, Phase};
 use super::large_answer::{serialize, serialize_body};
@@ -79,10 +80,14 @@ async fn check_request(State(endpoint): State<McpEndpoint>, request: Request, ne
 }
 
 impl McpEndpoint {
-    async fn forward(&self, request: Request, next: Next) -> Result<Response, HttpRefusal> {
-        body::check_single_headers(request.headers())?;
+    async fn forward(&self, mut request: Request, next: Next) -> Result<Response, HttpRefusal> {
+        body::check_headers(request.headers())?;
+        let accepted = accept::complete(request.headers_mut());
         if request.method() != Method::POST {
             // It resumes a stream, or ends a session.
+            if request.method() == Method::GET && accepted == Accepted::JsonOnly {
+                return Err(HttpRefusal::NeedsEvents);
+            }
             let active = self.lifecycle.accept(|| true)?;
             count_for_principal(request.extensions())?;
             let ends_session = request.method() == Method::DELETE;
@@ -109,6 +114,9 @@ impl McpEndpoint {
         task_route::complete(&mut parts.headers, &text);
         let method = parts.headers.get("mcp-method");
         let is_long_lived = method.is_some_and(|method| LONG_LIVED_METHODS.iter().any(|it| method == it));
+        if is_long_lived && accepted == Accepted::JsonOnly {
+            return Err(HttpRefusal::NeedsEvents);
+        }
         let text = match is_long_lived.then(|| task_listen::pass_on(&text)).flatten() {
             Some(passed_on) => {
                 parts.headers.insert(header::CONTENT_LENGTH, passed_on.len().into());
@@ -134,6 +142,10 @@ impl McpEndpoint {
             return Err(refusal);
         }
         let response = serialize_body(answer, response);
+        let response = match accepted {
+            Accepted::JsonOnly => accept::to_json(response).await?,
+            Accepted::AsGiven => response,
+        };
         Ok(match is_long_lived {
             true => self.lifecycle.end_when_stopping(response),
             false => Lifecycle::hold_until_sent(active, response),

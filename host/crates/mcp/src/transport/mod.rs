@@ -1,5 +1,6 @@
 //! The transports: stdio and Streamable HTTP.
 
+mod accept;
 mod account_pages;
 mod body;
 mod connection_table;

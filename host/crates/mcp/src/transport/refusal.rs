@@ -1,13 +1,13 @@
 //! Requests that are refused before they reach a handler: an HTTP status and a JSON-RPC error.
 
 use super::error_body::error_response;
+use crate::unreadable::Unreadable;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use bytesize::ByteSize;
 
 /// Headers and body do not agree, or a header that must be unique is given twice.
 const HEADER_MISMATCH: i32 = -32020;
-const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 const INTERNAL_ERROR: i32 = -32603;
 
@@ -27,10 +27,12 @@ pub(super) enum HttpRefusal {
     TooLarge(ByteSize),
     #[error("the request did not arrive within {0} seconds")]
     TooSlow(u64),
-    #[error("the JSON is nested deeper than {0} levels")]
-    TooDeep(usize),
-    #[error("this is not JSON: {0}")]
-    NotJson(String),
+    #[error("{0}")]
+    Unreadable(Unreadable),
+    #[error("the body is encoded (Content-Encoding: {0}): send it as it is")]
+    Encoded(String),
+    #[error("the answer is a stream of events: accept text/event-stream, too")]
+    NeedsEvents,
     #[error("this is not a complete JSON-RPC message of MCP")]
     NotAMessage,
     #[error("the server is starting; try again in a moment")]
@@ -62,9 +64,11 @@ pub(super) enum HttpRefusal {
 impl HttpRefusal {
     fn status(&self) -> StatusCode {
         match self {
-            Self::NoHost | Self::DuplicateHeader(_) | Self::TooDeep(_) | Self::NotJson(_) | Self::NotAMessage => {
+            Self::NoHost | Self::DuplicateHeader(_) | Self::Unreadable(_) | Self::NotAMessage => {
                 StatusCode::BAD_REQUEST
             }
+            Self::Encoded(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::NeedsEvents => StatusCode::NOT_ACCEPTABLE,
             Self::DuplicateId | Self::UnknownEvent => StatusCode::BAD_REQUEST,
             Self::Host | Self::Origin => StatusCode::FORBIDDEN,
             Self::Path | Self::UnknownSession => StatusCode::NOT_FOUND,
@@ -82,14 +86,18 @@ impl HttpRefusal {
     fn code(&self) -> i32 {
         match self {
             Self::DuplicateHeader(_) => HEADER_MISMATCH,
-            Self::NotJson(_) => PARSE_ERROR,
+            Self::Unreadable(unreadable) => unreadable.code,
             _ if self.status().is_server_error() => INTERNAL_ERROR,
             _ => INVALID_REQUEST,
         }
     }
 
     pub(super) fn response(&self) -> Response {
-        let mut response = error_response(self.status(), self.code(), &self.to_string());
+        let id = match self {
+            Self::Unreadable(unreadable) => unreadable.id.as_ref(),
+            _ => None,
+        };
+        let mut response = error_response(self.status(), id, self.code(), &self.to_string());
         if matches!(self.status(), StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }

@@ -9,6 +9,7 @@ use crate::direct_call::{DirectCall, DirectResponse};
 use crate::server_context::ServerContext;
 use crate::subscriptions::task_listen;
 use crate::transport::shutdown::FLUSH_TIMEOUT;
+use crate::unreadable::{Unreadable, wrong_params};
 use bytes::BytesMut;
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
@@ -17,11 +18,10 @@ use platform::clock::Clock;
 use platform::standard_streams::{Input, Output};
 use plugins::calls::CleanUp;
 use rmcp::ErrorData;
-use rmcp::model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, RequestId, ServerJsonRpcMessage};
 use rmcp::service::RoleServer;
 use rmcp::transport::Transport;
-use rmcp::transport::async_rw::{JsonRpcMessageCodec, JsonRpcMessageCodecError};
-use serde_json::error::Category;
+use rmcp::transport::async_rw::JsonRpcMessageCodec;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -117,21 +117,30 @@ impl Connection {
         }
     }
 
-    /// As rmcp does it over other streams: what is not JSON is ignored, because an error without an id may be answered
-    /// with another one, without end.
-    fn parse(&mut self, mut line: BytesMut) -> Option<ClientJsonRpcMessage> {
+    /// What cannot be read is answered if it is meant as a request.
+    fn parse(&mut self, line: BytesMut) -> Option<ClientJsonRpcMessage> {
+        let text = line.freeze();
         let mut codec = JsonRpcMessageCodec::<ClientJsonRpcMessage>::default();
-        let error = match codec.decode_eof(&mut line) {
-            Ok(message) => return message,
-            Err(error) => error,
-        };
-        match &error {
-            JsonRpcMessageCodecError::Serde(invalid) if matches!(invalid.classify(), Category::Data) => {
-                self.refuse(ErrorData::invalid_request("Invalid request", None), None);
+        let message = match codec.decode_eof(&mut BytesMut::from(&*text)) {
+            Ok(message) => message?,
+            Err(_) => {
+                let unreadable = Unreadable::new(&text);
+                match unreadable.is_request() {
+                    true => self.refuse(unreadable.error(), unreadable.id),
+                    false => tracing::debug!(%unreadable, "a line is ignored"),
+                }
+                return None;
             }
-            _ => tracing::debug!(%error, "a line is ignored"),
+        };
+        // rmcp would end the connection if its first request is one of these.
+        if let ClientJsonRpcMessage::Request(request) = &message
+            && let ClientRequest::CustomRequest(custom) = &request.request
+            && let Some(wrong) = wrong_params(&custom.method, custom.params.as_ref())
+        {
+            self.refuse(wrong, Some(request.id.clone()));
+            return None;
         }
-        None
+        Some(message)
     }
 
     /// What rmcp gets in place of the client: errors for what nobody can answer any more, and then a cancel of each

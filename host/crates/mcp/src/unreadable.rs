@@ -1,0 +1,171 @@
+//! What is wrong with a message that cannot be read, or with the parameters of a known method, and to whom it is said.
+
+use protocol::json_text::{MAX_DEPTH, is_deeper_than, member_of};
+use rmcp::ErrorData;
+use rmcp::model::{
+    CallToolRequestParams, CancelTaskParams, CompleteRequestParams, GetPromptRequestParams, GetTaskParams,
+    InitializeRequestParams, ReadResourceRequestParams, RequestId, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionsListenRequestParams, UnsubscribeRequestParams, UpdateTaskParams,
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::fmt;
+
+const PARSE_ERROR: i32 = -32700;
+const INVALID_REQUEST: i32 = -32600;
+
+/// A text that is no message.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Unreadable {
+    /// That of the request, as far as it can be read. Its sender waits for an answer to it.
+    pub(crate) id: Option<RequestId>,
+    pub(crate) code: i32,
+    pub(crate) message: String,
+    /// Whether it is meant as a request.
+    has_method: bool,
+}
+
+impl Unreadable {
+    pub(crate) fn new(text: &[u8]) -> Self {
+        let text = text.trim_ascii();
+        let written = member_of(text, "id").and_then(|id| serde_json::from_slice(id).ok());
+        let id = written.filter(|id: &Value| !id.is_null());
+        let (code, message) = if is_deeper_than(text, MAX_DEPTH) {
+            (INVALID_REQUEST, format!("the JSON is nested deeper than {MAX_DEPTH} levels"))
+        } else {
+            match serde_json::from_slice::<Value>(text) {
+                Ok(value) => (INVALID_REQUEST, wrong_envelope(&value)),
+                Err(error) => (PARSE_ERROR, format!("this is not JSON: {error}")),
+            }
+        };
+        let id = id.and_then(|id| serde_json::from_value(id).ok());
+        Self { id, code, message, has_method: member_of(text, "method").is_some() }
+    }
+
+    /// Whether somebody waits for an answer. An error for something else may be answered with another one, without end.
+    pub(crate) fn is_request(&self) -> bool {
+        self.has_method && self.id.is_some()
+    }
+
+    pub(crate) fn error(&self) -> ErrorData {
+        ErrorData::new(rmcp::model::ErrorCode(self.code), self.message.clone(), None)
+    }
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// What is wrong with JSON that is no message.
+fn wrong_envelope(value: &Value) -> String {
+    let Some(message) = value.as_object() else {
+        let kind = if value.is_array() { "a list; batches are not served" } else { "no object" };
+        return format!("a JSON-RPC message is an object, and this is {kind}");
+    };
+    let wrong = match (message.get("jsonrpc"), message.get("id"), message.get("method"), message.get("params")) {
+        (Some(version), ..) if version != "2.0" => "`jsonrpc` must be \"2.0\"",
+        (None, ..) => "`jsonrpc` is missing: write \"jsonrpc\": \"2.0\"",
+        (_, Some(id), ..) if !(id.is_string() || id.is_i64() || id.is_u64()) => "`id` must be a string or an integer",
+        (_, _, Some(method), _) if !method.is_string() => "`method` must be a string",
+        (_, _, Some(_), Some(params)) if !params.is_object() => "`params` must be an object",
+        (_, _, Some(_), _) => "something in `params` has another type than the protocol says",
+        (_, _, None, _) => "it has no `method`, and is no answer to a request of this server either",
+    };
+    format!("this is not a complete JSON-RPC message of MCP: {wrong}")
+}
+
+/// What is wrong with the parameters of a method that is served. None if the method is unknown, or nothing is wrong. Lists are not here:
+/// rmcp serves them whatever their parameters are.
+pub(crate) fn wrong_params(method: &str, params: Option<&Value>) -> Option<ErrorData> {
+    let check = match method {
+        "initialize" => check::<InitializeRequestParams>,
+        "tools/call" => check::<CallToolRequestParams>,
+        "resources/read" => check::<ReadResourceRequestParams>,
+        "resources/subscribe" => check::<SubscribeRequestParams>,
+        "resources/unsubscribe" => check::<UnsubscribeRequestParams>,
+        "prompts/get" => check::<GetPromptRequestParams>,
+        "completion/complete" => check::<CompleteRequestParams>,
+        "logging/setLevel" => check::<SetLevelRequestParams>,
+        "subscriptions/listen" => check::<SubscriptionsListenRequestParams>,
+        "tasks/get" => check::<GetTaskParams>,
+        "tasks/update" => check::<UpdateTaskParams>,
+        "tasks/cancel" => check::<CancelTaskParams>,
+        _ => return None,
+    };
+    let wrong = check(params.unwrap_or(&json!({}))).err()?;
+    Some(ErrorData::invalid_params(format!("{method}: {wrong}"), None))
+}
+
+fn check<P: DeserializeOwned>(params: &Value) -> Result<(), String> {
+    let wrong = |error: serde_path_to_error::Error<serde_json::Error>| {
+        let (path, inner) = (error.path().to_string(), error.inner().to_string());
+        let place = if path == "." { "params".to_owned() } else { format!("params.{path}") };
+        let is_text_of_json = params.pointer(&format!("/{}", path.replace('.', "/"))).and_then(Value::as_str);
+        let is_text_of_json = is_text_of_json.is_some_and(|text| text.trim_start().starts_with(['{', '[']));
+        // serde's words for JSON's objects and lists.
+        let inner =
+            inner.replace("expected a map", "expected an object").replace("invalid type: map", "invalid type: object");
+        let inner = inner
+            .replace("expected a sequence", "expected a list")
+            .replace("invalid type: sequence", "invalid type: list");
+        let hint = if is_text_of_json { "; send the JSON itself, and not a string with it" } else { "" };
+        format!("`{place}`: {inner}{hint}")
+    };
+    serde_path_to_error::deserialize::<_, P>(params).map(drop).map_err(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_request_is_answered_as_far_as_it_can_be_read() {
+        for (text, id, words) in [
+            (r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":"\ud83d"}}"#, Some(json!(7)), "not JSON"),
+            (r#"{"jsonrpc":"2.0","id":"a","method":"ping","params":{"a":NaN}}"#, Some(json!("a")), "not JSON"),
+            (r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":1e400}}"#, Some(json!(7)), "number out of range"),
+            (r#"{"jsonrpc":"2.0","method":"ping","params":{"a":NaN}}"#, None, "not JSON"),
+            (r#"{"id":7,"method":"ping"}"#, Some(json!(7)), "`jsonrpc` is missing"),
+            (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, None, "`id` must be"),
+            (r#"{"jsonrpc":"2.0","id":7,"method":5}"#, Some(json!(7)), "`method` must be"),
+            (r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[1]}"#, Some(json!(7)), "`params` must be"),
+            (r#"[{"jsonrpc":"2.0","id":7,"method":"ping"}]"#, None, "batches"),
+            ("hello", None, "not JSON"),
+        ] {
+            let found = Unreadable::new(text.as_bytes());
+            assert_eq!(found.id.as_ref().map(|id| serde_json::to_value(id).unwrap()), id, "{text}");
+            assert!(found.message.contains(words), "{text}: {found}");
+            assert_eq!(found.is_request(), id.is_some(), "{text}");
+        }
+        let latin1 = b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\",\"params\":{\"a\":\"\xe9\"}}";
+        assert!(Unreadable::new(latin1).is_request());
+        let deep =
+            format!(r#"{{"jsonrpc":"2.0","id":7,"method":"ping","params":{}1{}}}"#, "[".repeat(200), "]".repeat(200));
+        let found = Unreadable::new(deep.as_bytes());
+        assert!(found.is_request() && found.code == INVALID_REQUEST && found.message.contains("64"), "{found}");
+        assert!(
+            !Unreadable::new(br#"{"jsonrpc":"2.0","id":7,"result":NaN}"#).is_request(),
+            "nobody waits for an answer to one"
+        );
+    }
+
+    #[test]
+    fn wrong_parameters_are_named() {
+        for (method, params, words) in [
+            ("tools/call", json!({}), "tools/call: `params`: missing field `name`"),
+            ("tools/call", json!({"name": 5}), "`params.name`: invalid type: integer `5`"),
+            ("tools/call", json!({"name": "a", "arguments": "{\"n\":1}"}), "expected an object; send the JSON itself"),
+            ("tools/call", json!({"name": "a", "arguments": [1]}), "`params.arguments`: invalid type: list"),
+            ("resources/read", json!({"url": "a"}), "missing field `uri`"),
+            ("logging/setLevel", json!({"level": "loud"}), "unknown variant `loud`"),
+        ] {
+            let found = wrong_params(method, Some(&params)).unwrap_or_else(|| panic!("{method} {params}"));
+            assert_eq!(found.code.0, -32602);
+            assert!(found.message.contains(words), "{method} {params}: {}", found.message);
+        }
+        assert!(wrong_params("tools/call", Some(&json!({"name": "a"}))).is_none());
+        assert!(wrong_params("tools/fly", Some(&json!(5))).is_none());
+    }
+}

@@ -1,0 +1,188 @@
+//! Messages that are slightly wrong: each request is answered at once, under its own id, with what is wrong in it.
+
+use serde_json::{Value, json};
+use std::time::Instant;
+use suite::client::modern_meta;
+use suite::http::{self, request};
+use suite::{Client, Era, Server, plugin};
+
+const PARSE_ERROR: i64 = -32700;
+const INVALID_REQUEST: i64 = -32600;
+const INVALID_PARAMS: i64 = -32602;
+const UNKNOWN_METHOD: i64 = -32601;
+
+/// A method, its parameters as text, in which META is what the revision adds, the code of the error, and words of its sentence.
+type Row = (&'static str, &'static str, i64, &'static str);
+
+/// JSON with parameters that the protocol does not know.
+const WRONG_PARAMETERS: &[Row] = &[
+    ("tools/call", r#"{META}"#, INVALID_PARAMS, "missing field `name`"),
+    ("tools/call", r#"{META,"name":5}"#, INVALID_PARAMS, "`params.name`: invalid type: integer `5`"),
+    ("tools/call", r#"{META,"name":null}"#, INVALID_PARAMS, "`params.name`"),
+    (
+        "tools/call",
+        r#"{META,"name":"echo__run","arguments":"{\"n\":1}"}"#,
+        INVALID_PARAMS,
+        "expected an object; send the JSON itself",
+    ),
+    (
+        "tools/call",
+        r#"{META,"name":"echo__run","arguments":[1]}"#,
+        INVALID_PARAMS,
+        "`params.arguments`: invalid type: list",
+    ),
+    (
+        "tools/call",
+        r#"{META,"name":"echo__run","arguments":7}"#,
+        INVALID_PARAMS,
+        "`params.arguments`: invalid type: integer",
+    ),
+    ("resources/read", r#"{META}"#, INVALID_PARAMS, "missing field `uri`"),
+    ("resources/read", r#"{META,"uri":5}"#, INVALID_PARAMS, "`params.uri`"),
+    ("prompts/get", r#"{META}"#, INVALID_PARAMS, "missing field `name`"),
+    ("prompts/get", r#"{META,"name":"a","arguments":"x"}"#, INVALID_PARAMS, "`params.arguments`"),
+    ("completion/complete", r#"{META}"#, INVALID_PARAMS, "missing field"),
+    (
+        "completion/complete",
+        r#"{META,"ref":{"type":"ref/prompt","name":"a"}}"#,
+        INVALID_PARAMS,
+        "missing field `argument`",
+    ),
+    ("tools/fly", r#"{META,"wings":2}"#, UNKNOWN_METHOD, "tools/fly"),
+];
+
+/// Texts that cannot be parsed, or only in part.
+const UNREADABLE: &[Row] = &[
+    ("tools/call", r#"{META,"name":"echo__run","arguments":{"s":"\ud83d"}}"#, PARSE_ERROR, "not JSON: "),
+    ("tools/call", r#"{META,"name":"echo__run","arguments":{"s":"\udc00x"}}"#, PARSE_ERROR, "not JSON: "),
+    ("tools/call", r#"{META,"name":"echo__run","arguments":{"n":NaN}}"#, PARSE_ERROR, "not JSON: "),
+    ("tools/call", r#"{META,"name":"echo__run","arguments":{"n":Infinity}}"#, PARSE_ERROR, "not JSON: "),
+    ("tools/call", r#"{META,"name":"echo__run","arguments":{"n":1e400}}"#, PARSE_ERROR, "number out of range"),
+    ("tools/call", r#"{META,"name":"echo__run","arguments":{"n":01}}"#, PARSE_ERROR, "not JSON: "),
+    ("tools/call", r#"{META,"name":"echo__run","arguments":{'n':1}}"#, PARSE_ERROR, "not JSON: "),
+    ("tools/call", r#"{META,"name":"echo__run","arguments":{"n":1,}}"#, PARSE_ERROR, "trailing comma"),
+    ("tools/call", r#"{META,"name":"echo__run","arguments":{"n":undefined}}"#, PARSE_ERROR, "not JSON: "),
+    ("tools/list", r#"{META,"deep":DEEP}"#, INVALID_REQUEST, "nested deeper than 64"),
+    ("tools/list", r#"{META,"large":LARGE}"#, PARSE_ERROR, "number out of range"),
+];
+
+fn text(era: Era, id: u64, (method, params, ..): &Row) -> String {
+    let meta = if era == Era::Modern { modern_meta(false) } else { json!({}) };
+    let params = params.replace("META", &format!("\"_meta\":{meta}"));
+    let params = params.replace("DEEP", &("[".repeat(200) + &"]".repeat(200))).replace("LARGE", &"9".repeat(400));
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)
+}
+
+fn check(row: &Row, message: &Value, place: &str) {
+    let (method, params, code, words) = row;
+    let error = &message["error"];
+    assert_eq!(error["code"], *code, "{place} {method} {params}: {message}");
+    assert!(error["message"].as_str().unwrap().contains(words), "{place} {method} {params}: {message}");
+}
+
+#[test]
+fn over_stdio_each_is_answered_under_its_id() {
+    for era in Era::ALL {
+        let mut client = Client::new(Server::start(&plugin("echo", "")), era, false);
+        for (at, row) in WRONG_PARAMETERS.iter().chain(UNREADABLE).enumerate() {
+            let id = 1_000 + at as u64;
+            client.server.send_raw(text(era, id, row).as_bytes());
+            check(row, &client.wait(id, Instant::now()).message, &format!("{era:?}"));
+        }
+        let latin1 = b"{\"jsonrpc\":\"2.0\",\"id\":2000,\"method\":\"tools/list\",\"params\":{\"a\":\"caf\xe9\"}}";
+        client.server.send_raw(latin1);
+        assert_eq!(client.wait(2_000, Instant::now()).error_code(), PARSE_ERROR, "{era:?}");
+        // Nobody waits for these, and an answer could be answered in turn.
+        for line in [
+            &b"hello"[..],
+            br#"{"jsonrpc":"2.0","id":5,"result":NaN}"#,
+            br#"{"jsonrpc":"2.0","method":"x","params":NaN}"#,
+        ] {
+            client.server.send_raw(line);
+        }
+        client.check_alive();
+    }
+}
+
+/// A client whose handshake is wrong learns why, and may try again.
+#[test]
+fn a_wrong_handshake_does_not_end_the_connection() {
+    let mut server = Server::start(&plugin("echo", ""));
+    server.send(&json!({"jsonrpc": "2.0", "id": 900, "method": "initialize", "params": {"protocolVersion": 5}}));
+    let mut client = Client::new(server, Era::Legacy, false);
+    let refused = client.wait(900, Instant::now());
+    assert_eq!(refused.error_code(), INVALID_PARAMS, "{}", refused.message);
+    assert!(
+        refused.message["error"]["message"].as_str().unwrap().contains("params.protocolVersion"),
+        "{}",
+        refused.message
+    );
+    client.check_alive();
+}
+
+#[test]
+fn over_http_each_is_answered_under_its_id() {
+    let (_server, address) = Server::start_http(&plugin("echo", ""));
+    let session = http::legacy_session(address, false);
+    let of_session: Vec<_> = session.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    for (at, row) in WRONG_PARAMETERS.iter().chain(UNREADABLE).enumerate() {
+        let id = 1_000 + at as u64;
+        for era in Era::ALL {
+            let name = if row.1.contains("echo__run") { "echo__run" } else { "a" };
+            let modern = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", row.0), ("Mcp-Name", name)];
+            let headers = if era == Era::Modern { &modern[..] } else { &of_session[..] };
+            let mut response = request(address, "POST", headers, &text(era, id, row));
+            let status = response.status;
+            let message = response.message().unwrap_or_else(|| panic!("{era:?} {row:?}: {status}"));
+            // Headers that name something which is not in the body are wrong themselves.
+            if message["error"]["code"] == -32020 {
+                continue;
+            }
+            check(row, &message, &format!("HTTP {era:?}"));
+            assert_eq!(message["id"], id, "{era:?} {row:?}: {message}");
+            assert_ne!((row.2, status), (INVALID_PARAMS, 404), "{era:?} {row:?}: the method is there");
+        }
+    }
+}
+
+#[test]
+fn clients_are_served_that_read_json_alone_or_whatever_comes() {
+    let (_server, address) = Server::start_http(&(plugin("echo", "") + &plugin("slow-stream", "")));
+    let session = http::legacy_session(address, false);
+    let of_session: Vec<_> = session.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let modern =
+        [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "slow-stream__run")];
+    let row = ("tools/call", r#"{META,"name":"slow-stream__run","arguments":{}}"#, 0, "");
+    for (era, headers) in [(Era::Modern, &modern[..]), (Era::Legacy, &of_session[..])] {
+        for accept in ["application/json", "*/*", "application/json, */*;q=0"] {
+            let headers: Vec<_> = headers.iter().copied().chain([("Accept", accept)]).collect();
+            let mut response = request(address, "POST", &headers, &text(era, 7, &row));
+            let kind = response.header("content-type").unwrap_or_default().to_owned();
+            assert_eq!(response.status, 200, "{era:?} {accept}");
+            assert!(accept == "*/*" || kind == "application/json", "{era:?} {accept}: {kind}");
+            let message = loop {
+                let message = response.message().unwrap_or_else(|| panic!("{era:?} {accept}: no answer"));
+                if message.get("method").is_none() {
+                    break message;
+                }
+            };
+            assert!(message["id"] == 7 && message["result"]["content"].is_array(), "{era:?} {accept}: {message}");
+        }
+    }
+    let listen: Vec<_> = of_session.iter().copied().chain([("Accept", "application/json")]).collect();
+    assert_eq!(request(address, "GET", &listen, "").status, 406, "a stream is no JSON");
+}
+
+#[test]
+fn a_byte_order_mark_is_skipped_and_an_encoding_is_named() {
+    let (_server, address) = Server::start_http(&plugin("echo", ""));
+    let headers = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/list")];
+    let body = text(Era::Modern, 7, &("tools/list", "{META}", 0, ""));
+    let mut response = request(address, "POST", &headers, &format!("\u{feff}{body}"));
+    assert!(response.message().unwrap()["result"]["tools"].is_array());
+    let encoded: Vec<_> = headers.into_iter().chain([("Content-Encoding", "gzip")]).collect();
+    let mut response = request(address, "POST", &encoded, &body);
+    assert_eq!(response.status, 415);
+    let message = response.message().unwrap();
+    assert!(message["error"]["message"].as_str().unwrap().contains("Content-Encoding: gzip"), "{message}");
+}
