@@ -118,6 +118,12 @@ fn a_wrong_handshake_does_not_end_the_connection() {
         refused.message
     );
     client.check_alive();
+    let (_server, address) = Server::start_http(&plugin("echo", ""));
+    let wrong = json!({"jsonrpc": "2.0", "id": 4, "method": "initialize", "params": {"protocolVersion": 5}});
+    let mut response = request(address, "POST", &[], &wrong.to_string());
+    let message = response.message().unwrap();
+    assert_eq!((response.status, &message["id"], &message["error"]["code"]), (400, &json!(4), &json!(INVALID_PARAMS)));
+    assert!(message["error"]["message"].as_str().unwrap().contains("params.protocolVersion"), "{message}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use rmcp::model::{
     InitializeRequestParams, ReadResourceRequestParams, RequestId, SetLevelRequestParams, SubscribeRequestParams,
     SubscriptionsListenRequestParams, UnsubscribeRequestParams, UpdateTaskParams,
 };
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::fmt;
@@ -40,6 +41,19 @@ impl Unreadable {
         };
         let id = id.and_then(|id| serde_json::from_value(id).ok());
         Self { id, code, message, has_method: member_of(text, "method").is_some() }
+    }
+
+    /// A request of a known method whose parameters are wrong. None for any other text.
+    pub(crate) fn of_params(text: &[u8]) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Request {
+            id: RequestId,
+            method: String,
+            params: Option<Value>,
+        }
+        let Request { id, method, params } = serde_json::from_slice(text).ok()?;
+        let wrong = wrong_params(&method, params.as_ref())?;
+        Some(Self { id: Some(id), code: wrong.code.0, message: wrong.message.into_owned(), has_method: true })
     }
 
     /// Whether somebody waits for an answer. An error for something else may be answered with another one, without end.

@@ -17,6 +17,7 @@ use crate::handler::Server;
 use crate::request_context::LargeAnswer;
 use crate::server_context::ServerContext;
 use crate::subscriptions::task_listen::{self, LISTEN_METHOD};
+use crate::unreadable::Unreadable;
 use axum::Router;
 use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::extract::{Request, State};
@@ -140,6 +141,12 @@ impl McpEndpoint {
             && let Some(refusal) = body::explain_unreadable(media_type.as_ref(), &text)
         {
             return Err(refusal);
+        }
+        // rmcp takes such a handshake for a request without a session.
+        if response.status() == StatusCode::BAD_REQUEST
+            && let Some(wrong) = Unreadable::of_params(&text)
+        {
+            return Err(HttpRefusal::Unreadable(wrong));
         }
         let response = serialize_body(answer, response);
         let response = match accepted {

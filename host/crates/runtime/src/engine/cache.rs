@@ -18,11 +18,11 @@ const FORMAT: &[u8] = b"portcullis compile cache 2\0";
 
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the cache folder {path} cannot be used: {source}; set PORTCULLIS_CACHE or server.cache to a folder of your own"
+    "the cache folder {path} cannot be used: {reason}; set PORTCULLIS_CACHE or server.cache to a folder of your own"
 )]
 pub struct CacheError {
     path: PathBuf,
-    source: io::Error,
+    reason: io::Error,
 }
 
 /// Compiled code that our own compile worker produced.
@@ -52,7 +52,7 @@ pub struct CompileCache {
 impl CompileCache {
     /// Opens the cache. Creates the folder (accessible to this user only) and its key if they are missing.
     pub fn open(folder: &Path) -> Result<Self, CacheError> {
-        let fail = |source| CacheError { path: folder.to_owned(), source };
+        let fail = |reason| CacheError { path: folder.to_owned(), reason };
         create_private_folder(folder).map_err(fail)?;
         let key = read_or_create_key(&folder.join("key")).map_err(fail)?;
         Ok(Self { folder: folder.to_owned(), key })
