@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use platform::changes::ChangeNotifier;
 use platform::clock::Clock;
 use platform::sync::Mutex;
-use policy::{BudgetUsage, PluginId, Principal};
+use policy::{PluginId, Principal};
 use runtime::imports::{
     Abilities, AgentError, AgentResult, AgentTool, CheckedQuestion, ClientCalls, ClientError, ClientReply,
     ConnectionError, ConnectionRequest, ConnectionResponse, Connections, Consent, Content, HostServices, ModelAnswer,
@@ -117,19 +117,18 @@ impl ToolCaller for Tools {
 
     async fn call(&self, call: ReverseCall) -> ReverseOutcome {
         let arguments = call.arguments.text().to_owned();
-        let spent = BudgetUsage::default();
         let (who, origin) = match &*call.name {
             "private.get" => {
                 let way = call.arguments.value()["way"].to_string();
                 let private = Some(Origin::Component("private".into()));
-                return ReverseOutcome { answer: self.0.private_answer(&way), private, spent };
+                return ReverseOutcome { private, ..ReverseOutcome::free(self.0.private_answer(&way)) };
             }
             "other.put" => ("component", Origin::Component("other".into())),
             "upstream.put" => ("upstream", Origin::Upstream("upstream".into())),
             _ => ("client", Origin::Client),
         };
         self.0.receive(who, arguments);
-        ReverseOutcome { answer: Ok(result("thanks", origin)), private: None, spent }
+        ReverseOutcome::free(Ok(result("thanks", origin)))
     }
 }
 

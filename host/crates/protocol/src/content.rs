@@ -1,11 +1,19 @@
 //! Content to and from MCP content blocks.
 
+use crate::names::OWN_META_PREFIX;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use rmcp::model::{self as m, ContentBlock};
+use rmcp::model::{self as m, ContentBlock, MetaObject, ResourceContents};
 use runtime::imports::{
     Annotations, Blob, Content, ContentData, EmbeddedResource, Icon, ResourceBody, ResourceLink, Role,
 };
+use serde_json::{Map, Value};
+
+/// Members that are passed on.
+const META: &str = "_meta";
+const ICONS: &str = "icons";
+const RESOURCE: &str = "resource";
+const UNKNOWN_RESOURCE: &str = "content has a resource of an unknown kind";
 
 pub fn to_blocks(content: Vec<Content>) -> Vec<ContentBlock> {
     content.into_iter().map(to_block).collect()
@@ -13,20 +21,22 @@ pub fn to_blocks(content: Vec<Content>) -> Vec<ContentBlock> {
 
 pub fn to_block(content: Content) -> ContentBlock {
     let hints = content.annotations.map(to_annotations);
+    let mut passed_on = content.passed_on.unwrap_or_default();
+    let meta = take_meta(&mut passed_on);
     match content.data {
         ContentData::Text(text) => {
             let mut block = m::TextContent::new(text);
-            block.annotations = hints;
+            (block.annotations, block.meta) = (hints, meta);
             ContentBlock::Text(block)
         }
         ContentData::Image(Blob { mime_type, data }) => {
             let mut block = m::ImageContent::new(BASE64.encode(data), mime_type);
-            block.annotations = hints;
+            (block.annotations, block.meta) = (hints, meta);
             ContentBlock::Image(block)
         }
         ContentData::Audio(Blob { mime_type, data }) => {
             let mut block = m::AudioContent::new(BASE64.encode(data), mime_type);
-            block.annotations = hints;
+            (block.annotations, block.meta) = (hints, meta);
             ContentBlock::Audio(block)
         }
         ContentData::ResourceLink(link) => {
@@ -35,25 +45,35 @@ pub fn to_block(content: Content) -> ContentBlock {
             block.description = link.description;
             block.mime_type = link.mime_type;
             block.size = link.size;
-            block.annotations = hints;
+            block.icons = passed_on.remove(ICONS).and_then(|icons| serde_json::from_value(icons).ok());
+            (block.annotations, block.meta) = (hints, meta);
             ContentBlock::ResourceLink(block)
         }
         ContentData::Resource(resource) => {
-            let mut block = m::EmbeddedResource::new(to_resource_contents(resource));
-            block.annotations = hints;
+            let contents = to_resource_contents(resource);
+            let mut inner = passed_on.remove(RESOURCE).and_then(|it| it.as_object().cloned()).unwrap_or_default();
+            let mut block = m::EmbeddedResource::new(match take_meta(&mut inner) {
+                Some(meta) => contents.with_meta(meta),
+                None => contents,
+            });
+            (block.annotations, block.meta) = (hints, meta);
             ContentBlock::Resource(block)
         }
     }
 }
 
-pub fn to_resource_contents(resource: EmbeddedResource) -> m::ResourceContents {
-    let contents = match resource.body {
-        ResourceBody::Text(text) => m::ResourceContents::text(text, resource.uri),
-        ResourceBody::Blob(bytes) => m::ResourceContents::blob(BASE64.encode(bytes), resource.uri),
-    };
-    match resource.mime_type {
-        Some(mime_type) => contents.with_mime_type(mime_type),
-        None => contents,
+fn take_meta(members: &mut Map<String, Value>) -> Option<MetaObject> {
+    members.remove(META).and_then(|meta| meta.as_object().cloned()).map(MetaObject)
+}
+
+/// Where the author does not say what a text is, nothing is said: the library would call it plain.
+pub fn to_resource_contents(resource: EmbeddedResource) -> ResourceContents {
+    let EmbeddedResource { uri, mime_type, body } = resource;
+    match body {
+        ResourceBody::Text(text) => ResourceContents::TextResourceContents { uri, mime_type, text, meta: None },
+        ResourceBody::Blob(bytes) => {
+            ResourceContents::BlobResourceContents { uri, mime_type, blob: BASE64.encode(bytes), meta: None }
+        }
     }
 }
 
@@ -106,45 +126,98 @@ pub fn to_plain_text(content: &[Content]) -> String {
 
 /// The error is a sentence that says what is wrong with the block.
 pub fn from_block(block: ContentBlock) -> Result<Content, String> {
-    let (data, hints) = match block {
-        ContentBlock::Text(text) => (ContentData::Text(text.text), text.annotations),
-        ContentBlock::Image(image) => {
-            (ContentData::Image(Blob { mime_type: image.mime_type, data: decode(image.data)? }), image.annotations)
+    let mut passed_on = Map::new();
+    let (data, hints, meta) = match block {
+        ContentBlock::Text(text) => (ContentData::Text(text.text), text.annotations, text.meta),
+        ContentBlock::Image(m::ImageContent { mime_type, data, annotations, meta, .. }) => {
+            (ContentData::Image(Blob { mime_type, data: decode(data)? }), annotations, meta)
         }
-        ContentBlock::Audio(audio) => {
-            (ContentData::Audio(Blob { mime_type: audio.mime_type, data: decode(audio.data)? }), audio.annotations)
+        ContentBlock::Audio(m::AudioContent { mime_type, data, annotations, meta, .. }) => {
+            (ContentData::Audio(Blob { mime_type, data: decode(data)? }), annotations, meta)
         }
         ContentBlock::ResourceLink(link) => {
-            let m::Resource { uri, name, title, description, mime_type, size, annotations, .. } = link;
+            let m::Resource { uri, name, title, description, mime_type, size, annotations, icons, meta, .. } = link;
+            if let Some(icons) = icons.and_then(|icons| serde_json::to_value(icons).ok()) {
+                passed_on.insert(ICONS.to_owned(), icons);
+            }
             let link = ResourceLink { uri, name, title, description, mime_type, size };
-            (ContentData::ResourceLink(link), annotations)
+            (ContentData::ResourceLink(link), annotations, meta)
         }
-        ContentBlock::Resource(resource) => {
-            (ContentData::Resource(from_resource_contents(resource.resource)?), resource.annotations)
+        ContentBlock::Resource(m::EmbeddedResource { mut resource, annotations, meta, .. }) => {
+            let (ResourceContents::TextResourceContents { meta: inner, .. }
+            | ResourceContents::BlobResourceContents { meta: inner, .. }) = &mut resource
+            else {
+                return Err(UNKNOWN_RESOURCE.into());
+            };
+            if let Some(inner) = inner.take().and_then(foreign_meta) {
+                passed_on.insert(RESOURCE.to_owned(), Map::from_iter([(META.to_owned(), inner)]).into());
+            }
+            (ContentData::Resource(from_resource_contents(resource)?), annotations, meta)
         }
         _ => return Err("content is of an unknown kind".into()),
     };
+    if let Some(meta) = meta.and_then(foreign_meta) {
+        passed_on.insert(META.to_owned(), meta);
+    }
     let annotations = hints.map(|hints| Annotations {
         audience: hints.audience.unwrap_or_default().into_iter().map(from_role).collect(),
         priority: hints.priority.map(f64::from),
         last_modified: hints.last_modified,
     });
-    Ok(Content { data, annotations })
+    Ok(Content { data, annotations, passed_on: Some(passed_on).filter(|members| !members.is_empty()) })
 }
 
-pub fn from_resource_contents(contents: m::ResourceContents) -> Result<EmbeddedResource, String> {
+/// What others say in their own names.
+fn foreign_meta(mut meta: MetaObject) -> Option<Value> {
+    meta.0.retain(|key, _| !key.starts_with(OWN_META_PREFIX));
+    (!meta.0.is_empty()).then(|| meta.0.into())
+}
+
+pub fn from_resource_contents(contents: ResourceContents) -> Result<EmbeddedResource, String> {
     let (uri, mime_type, body) = match contents {
-        m::ResourceContents::TextResourceContents { uri, mime_type, text, .. } => {
+        ResourceContents::TextResourceContents { uri, mime_type, text, .. } => {
             (uri, mime_type, ResourceBody::Text(text))
         }
-        m::ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
+        ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
             (uri, mime_type, ResourceBody::Blob(decode(blob)?))
         }
-        _ => return Err("content has a resource of an unknown kind".into()),
+        _ => return Err(UNKNOWN_RESOURCE.into()),
     };
     Ok(EmbeddedResource { uri, mime_type, body })
 }
 
 fn decode(data: String) -> Result<Vec<u8>, String> {
     BASE64.decode(data).map_err(|error| format!("content is not base64: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn passed(block: Value) -> Value {
+        let content = from_block(serde_json::from_value(block).unwrap()).unwrap();
+        serde_json::to_value(to_block(content)).unwrap()
+    }
+
+    #[test]
+    fn blocks_keep_what_is_not_read_and_get_nothing_invented() {
+        let meta = json!({ "vendor/x": { "a": [1, null] } });
+        for block in [
+            json!({ "type": "text", "text": "t", "_meta": meta }),
+            json!({ "type": "image", "data": "AA==", "mimeType": "image/png", "_meta": meta }),
+            json!({ "type": "audio", "data": "AA==", "mimeType": "audio/wav", "_meta": meta }),
+            json!({ "type": "resource_link", "uri": "a:b", "name": "n", "title": "t", "size": 7, "_meta": meta,
+                "icons": [{ "src": "https://a.example/i.svg", "theme": "dark" }], "annotations": { "priority": 0.5 } }),
+            json!({ "type": "resource", "resource": { "uri": "a:b", "text": "t", "_meta": meta }, "_meta": meta }),
+            json!({ "type": "resource", "resource": { "uri": "a:b", "blob": "AA==" } }),
+            json!({ "type": "text", "text": "t" }),
+        ] {
+            assert_eq!(passed(block.clone()), block);
+        }
+        let forged = json!({ "dev.portcullis/source": 7 });
+        let resource = json!({ "uri": "a:b", "text": "t", "_meta": forged });
+        let said = passed(json!({ "type": "resource", "resource": resource, "_meta": forged }));
+        assert_eq!(said, json!({ "type": "resource", "resource": { "uri": "a:b", "text": "t" } }));
+    }
 }

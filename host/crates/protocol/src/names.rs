@@ -1,5 +1,8 @@
 //! Names of the `dev.portcullis` extensions on the wire; `wit/extensions` documents them.
 
+/// What the keys of `_meta` begin with that only the host itself writes.
+pub const OWN_META_PREFIX: &str = "dev.portcullis/";
+
 // Extensions.
 
 /// The protocol's own extension for calls that go on after their request. A request that declares it may be answered with a task.

@@ -9,6 +9,17 @@ use policy::{BudgetUsage, Origin};
 use runtime::imports::{
     AgentError, AgentResult, AgentTool, ReverseCall, ReverseOutcome, Tool, ToolAnnotations, ToolCaller, ToolResult,
 };
+use serde_json::{Map, Value};
+
+/// What is known of a call besides its answer.
+#[derive(Default)]
+struct Told {
+    /// Whether the server, or the operator, said that it is private.
+    private: bool,
+    /// What the server made this host run for it.
+    spent: BudgetUsage,
+    meta: Map<String, Value>,
+}
 
 /// Calls a server's tools for plugins and for clients of this host.
 #[derive(Clone)]
@@ -54,9 +65,10 @@ impl ToolCaller for UpstreamTools {
     }
 
     async fn call(&self, reverse: ReverseCall) -> ReverseOutcome {
-        let (mut private, mut spent) = (self.0.0.settings.private, BudgetUsage::default());
-        let answer = self.call_upstream(reverse, &mut private, &mut spent).await;
-        ReverseOutcome { answer, private: private.then(|| self.origin()), spent }
+        let mut told = Told { private: self.0.0.settings.private, ..Told::default() };
+        let answer = self.call_upstream(reverse, &mut told).await;
+        let Told { private, spent, meta } = told;
+        ReverseOutcome { answer, private: private.then(|| self.origin()), spent, meta }
     }
 }
 
@@ -65,13 +77,7 @@ impl UpstreamTools {
         Origin::Upstream(self.0.name().to_owned())
     }
 
-    /// Sets `private` if the server said so of its result; `spent` is what it made this host run for it.
-    async fn call_upstream(
-        &self,
-        mut reverse: ReverseCall,
-        private: &mut bool,
-        spent: &mut BudgetUsage,
-    ) -> Result<AgentResult, AgentError> {
+    async fn call_upstream(&self, mut reverse: ReverseCall, told: &mut Told) -> Result<AgentResult, AgentError> {
         reverse.lane.take("upstream");
         let Some(tool) = self.local_name(&reverse.name) else { return Err(AgentError::UnknownTool(reverse.name)) };
         let arguments = std::mem::take(&mut reverse.arguments).into_object().map_err(AgentError::InvalidArguments)?;
@@ -88,9 +94,10 @@ impl UpstreamTools {
         let Some((result, used)) = reverse.cancel.run_until_cancelled(calling).await else {
             return Err(AgentError::Cancelled);
         };
-        *spent = used;
+        told.spent = used;
         let result = result?;
-        *private |= result.private;
+        told.private |= result.private;
+        told.meta = result.meta;
         let structured = result.structured.map(|value| value.to_string());
         if result.is_error {
             let result = ToolResult { content: result.content, structured, is_error: true };

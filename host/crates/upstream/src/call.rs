@@ -64,6 +64,8 @@ pub struct UpstreamResult {
     pub is_error: bool,
     /// The server said that it is private to the caller and its client.
     pub private: bool,
+    /// What else its `_meta` says. Nothing in it is in the host's name.
+    pub meta: Map<String, Value>,
 }
 
 /// The maker of a call.

@@ -5,7 +5,8 @@ use platform::telemetry::printable;
 use plugins::offer::{PluginTool, definitions_digest};
 use policy::Digest;
 use runtime::imports::Offer;
-use std::collections::HashMap;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Remembered tools of one server. Bounds what a server with ever new tool names makes us keep.
@@ -15,8 +16,19 @@ const MAX_KNOWN: usize = 4_096;
 #[derive(Default)]
 pub(super) struct KnownDefinitions(Mutex<HashMap<String, Digest>>);
 
+/// Of all that clients see of the tools.
 fn digest(tools: &[Arc<PluginTool>]) -> Digest {
-    definitions_digest(&Offer { tools: tools.iter().map(|tool| tool.tool.clone()).collect(), ..Offer::default() })
+    let read = Offer { tools: tools.iter().map(|tool| tool.tool.clone()).collect(), ..Offer::default() };
+    let read = definitions_digest(&read);
+    let passed_on: BTreeMap<_, _> = tools
+        .iter()
+        .filter(|tool| !tool.passed_on.is_empty())
+        .map(|tool| (&*tool.name, Value::Object(tool.passed_on.clone()).to_string()))
+        .collect();
+    if passed_on.is_empty() {
+        return read;
+    }
+    Digest::sha256(format!("{read}\n{passed_on:?}").as_bytes())
 }
 
 impl KnownDefinitions {
@@ -78,6 +90,18 @@ mod tests {
         let (title, output_schema, execution, icons) = (None, None, Execution::Inline, vec![]);
         let tool = Tool { name, title, description, input_schema, output_schema, annotations, execution, icons };
         PluginTool::new(tool, "server.tool".into())
+    }
+
+    #[test]
+    fn what_is_passed_on_is_part_of_the_definition() {
+        let with = |meta: &str| {
+            let passed_on = serde_json::from_str(meta).unwrap();
+            vec![PluginTool::of_server(tool("read", "Reads.").tool.clone(), "server.read".into(), passed_on, true)]
+        };
+        let plain = digest(&[tool("read", "Reads.")]);
+        assert_eq!(digest(&with("{}")), plain);
+        let one = digest(&with(r#"{"_meta":{"ui":1}}"#));
+        assert!(one != plain && one != digest(&with(r#"{"_meta":{"ui":2}}"#)));
     }
 
     #[test]

@@ -48,7 +48,9 @@ impl From<UpstreamError> for AgentError {
     fn from(error: UpstreamError) -> Self {
         let text = error.to_string();
         match error {
-            UpstreamError::NotConnected { .. } => AgentError::NotSupported(text),
+            UpstreamError::NotConnected { server, reason } => AgentError::NotSupported(format!(
+                "the server `{server}` is not connected at the moment ({reason}); it is being connected again, so try again"
+            )),
             UpstreamError::UnknownTool { server, tool } => AgentError::UnknownTool(format!("{server}.{tool}")),
             UpstreamError::InvalidArguments(reason) => AgentError::InvalidArguments(reason),
             UpstreamError::Timeout { limit, .. } => {

@@ -6,12 +6,16 @@ use crate::error::UpstreamError;
 use crate::open_calls::{OpenCall, OpenCallGuard};
 use crate::questions;
 use crate::shared::{Connection, UpstreamShared};
-use protocol::names::{CLIENT_TOOLS, PRIVATE_META};
-use rmcp::model::{CallToolResult, ClientRequest, InputRequests, InputResponses, RequestMetaObject, ServerResult};
+use protocol::names::{CLIENT_TOOLS, OWN_META_PREFIX, PRIVATE_META};
+use rmcp::model::{
+    CallToolResult, CancelTaskParams, CancelTaskRequest, ClientRequest, InputRequests, InputResponses,
+    RequestMetaObject, ServerResult,
+};
 use rmcp::service::{PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
 use runtime::imports::Content;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Questions or reverse calls at once.
 pub(super) const MAX_TOGETHER: usize = 64;
@@ -22,7 +26,7 @@ const MAX_RESULT: u64 = 8 << 20;
 pub(super) struct Exchange<'a> {
     pub(super) shared: &'a Arc<UpstreamShared>,
     pub(super) open_call: OpenCallGuard,
-    pub(super) may_become_task: bool,
+    pub(super) may_become_task: AtomicBool,
 }
 
 impl Exchange<'_> {
@@ -38,6 +42,23 @@ impl Exchange<'_> {
         UpstreamError::Malformed { server: self.server(), what: what.into() }
     }
 
+    pub(super) fn may_become_task(&self) -> bool {
+        self.may_become_task.load(Ordering::Relaxed)
+    }
+
+    /// From now on the call may become a task. Returns whether that is new.
+    pub(super) fn allow_task(&self) -> bool {
+        !self.may_become_task.swap(true, Ordering::Relaxed)
+    }
+
+    /// Cancels a task when it is dropped, unless the task has ended.
+    pub(super) fn cancel_on_drop(&self, task: &str) -> CancelTaskOnDrop {
+        let abilities = self.call().responder.abilities();
+        let mut meta = RequestMetaObject::default();
+        meta.set_client_capabilities(to_client_capabilities(abilities, None, true));
+        CancelTaskOnDrop { shared: self.shared.clone(), cancel: Some((CancelTaskParams::new(task), meta)) }
+    }
+
     /// Declares in `_meta` what this client can do for the call.
     pub(super) fn declare(
         &self,
@@ -45,7 +66,7 @@ impl Exchange<'_> {
         connection: &Connection,
         offer: Option<Map<String, Value>>,
     ) {
-        let tasks = self.may_become_task && connection.has_tasks;
+        let tasks = self.may_become_task() && connection.has_tasks;
         meta.set_client_capabilities(to_client_capabilities(self.call().responder.abilities(), offer, tasks));
     }
 
@@ -58,9 +79,18 @@ impl Exchange<'_> {
     ) -> Result<ServerResult, UpstreamError> {
         let options = PeerRequestOptions::no_options().with_meta(meta);
         let failed = |error| self.failed(connection, error);
-        let sent = connection.peer.send_cancellable_request(request, options).await;
-        let mut waiting = CancelOnDrop(Some(sent.map_err(failed)?));
-        let lost = || UpstreamError::Lost { server: self.server() };
+        let unsent = || UpstreamError::NotConnected { server: self.server(), reason: "the connection was lost".into() };
+        let handle = connection.peer.send_cancellable_request(request, options).await.map_err(|error| match error {
+            ServiceError::TransportClosed => unsent(),
+            error => failed(error),
+        })?;
+        let id = handle.id.clone();
+        // What the transport never got has not left this process.
+        let lost = || match self.call().has_sent(&id) {
+            true => UpstreamError::Lost { server: self.server() },
+            false => unsent(),
+        };
+        let mut waiting = CancelOnDrop(Some(handle));
         let Some(handle) = waiting.0.as_mut() else { return Err(lost()) };
         let answered = tokio::select! {
             biased;
@@ -101,7 +131,7 @@ impl Exchange<'_> {
 
     fn failed(&self, connection: &Connection, error: ServiceError) -> UpstreamError {
         let error = self.shared.to_upstream_error(error);
-        if let UpstreamError::Lost { .. } = error {
+        if let UpstreamError::Lost { .. } | UpstreamError::NotConnected { .. } = error {
             // Reconnects if the connection is really lost.
             connection.check_alive();
         }
@@ -150,15 +180,18 @@ impl Exchange<'_> {
             piece.check().map_err(malformed)?;
         }
         let structured = result.structured_content;
+        let mut meta = result.meta.map(|meta| meta.0).unwrap_or_default();
         let size = content.iter().map(Content::size).sum::<u64>()
-            + structured.as_ref().map_or(0, |value| value.to_string().len() as u64);
+            + structured.as_ref().map_or(0, |value| value.to_string().len() as u64)
+            + meta.values().map(|value| value.to_string().len() as u64).sum::<u64>();
         if size > MAX_RESULT {
             return Err(UpstreamError::TooLarge { server: self.server(), limit: MAX_RESULT });
         }
-        // Of `_meta` only what narrows is believed: anybody can write our names there.
-        let said_private = result.meta.is_some_and(|meta| meta.get(PRIVATE_META) == Some(&Value::Bool(true)));
-        let is_error = result.is_error.unwrap_or_default();
-        Ok(UpstreamResult { content, structured, is_error, private: said_private })
+        // Of what is said in our names only what narrows is believed: anybody can write them.
+        let private = meta.get(PRIVATE_META) == Some(&Value::Bool(true));
+        // The protocol's own keys are about this connection, which the host's client does not see.
+        meta.retain(|key, _| !key.starts_with(OWN_META_PREFIX) && !key.starts_with("io.modelcontextprotocol/"));
+        Ok(UpstreamResult { content, structured, is_error: result.is_error.unwrap_or_default(), private, meta })
     }
 }
 
@@ -171,6 +204,38 @@ impl Drop for CancelOnDrop {
         runtime.spawn(async move {
             // A lost server needs no notification.
             let _ = handle.cancel(Some("nobody waits for the result any more".into())).await;
+        });
+    }
+}
+
+/// A task that nobody follows any more once the call is dropped that has become it.
+pub(super) struct CancelTaskOnDrop {
+    shared: Arc<UpstreamShared>,
+    cancel: Option<(CancelTaskParams, RequestMetaObject)>,
+}
+
+impl CancelTaskOnDrop {
+    /// The task has ended.
+    pub(super) fn disarm(mut self) {
+        self.cancel = None;
+    }
+}
+
+impl Drop for CancelTaskOnDrop {
+    fn drop(&mut self) {
+        let (Some((params, meta)), Ok(runtime)) = (self.cancel.take(), tokio::runtime::Handle::try_current()) else {
+            return;
+        };
+        let shared = self.shared.clone();
+        runtime.spawn(async move {
+            let Ok(connection) = shared.connection() else { return };
+            let request = ClientRequest::CancelTaskRequest(CancelTaskRequest::new(params));
+            let options = PeerRequestOptions::no_options().with_meta(meta);
+            let cancelling =
+                async { connection.peer.send_cancellable_request(request, options).await?.await_response().await };
+            if let Err(error) = shared.with_timeout(cancelling).await {
+                tracing::debug!(server = shared.name(), "cannot cancel a task: {error}");
+            }
         });
     }
 }

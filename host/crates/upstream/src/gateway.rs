@@ -10,7 +10,7 @@ use futures::FutureExt as _;
 use futures::future::{join_all, select_all};
 use platform::clock::Clock;
 use plugins::calls::ToolCallerChain;
-use plugins::catalog::{CurrentCatalog, UpstreamTool};
+use plugins::catalog::{CurrentCatalog, UpstreamOffers, UpstreamTool};
 use policy::Limits;
 use runtime::imports::{Abilities, CheckedQuestion, ClientReply, ToolCaller};
 use std::sync::Arc;
@@ -73,13 +73,19 @@ async fn expose_all(all: Vec<(Upstream, Arc<dyn ToolCaller>)>, catalog: Arc<Curr
 
 /// Puts the tools of all connected servers into the catalog.
 fn expose(all: &[(Upstream, Arc<dyn ToolCaller>)], catalog: &CurrentCatalog) {
-    let mut exposed = Vec::new();
+    let mut offers = UpstreamOffers::default();
     for (upstream, caller) in all {
+        let name = upstream.name();
+        let left_out = upstream.left_out();
+        if !left_out.is_empty() {
+            offers.left_out.insert(name.to_owned(), left_out);
+        }
+        offers.missing.extend(upstream.missing().map(|reason| (name.to_owned(), reason)));
         let tools = upstream.tools();
         let shown = tools.iter().filter(|tool| upstream.settings().exposes(&tool.tool.name));
-        exposed.extend(shown.map(|tool| Arc::new(UpstreamTool::new(upstream.name(), tool.clone(), caller.clone()))));
+        offers.tools.extend(shown.map(|tool| Arc::new(UpstreamTool::new(name, tool.clone(), caller.clone()))));
     }
-    if let Err(error) = catalog.update(|now| now.with_upstream_tools(exposed)) {
+    if let Err(error) = catalog.update(|now| now.with_upstream_tools(offers)) {
         tracing::error!("the tools of servers behind this host cannot be exposed: {error}");
     }
 }

@@ -4,6 +4,7 @@ use crate::call::{CallSource, CallerScope, UpstreamCall, UpstreamResult};
 use crate::error::UpstreamError;
 use crate::exchange::Exchange;
 use crate::handler::Requester;
+use crate::listed_tool::given_name;
 use crate::queued_chunks::QueuedChunk;
 use crate::responder::{ClientResponder, Responder};
 use crate::resume_point::ResumePoint;
@@ -46,11 +47,13 @@ pub(super) async fn call_tool(
 fn open(shared: &Arc<UpstreamShared>, call: UpstreamCall, source: CallSource) -> Result<OpenedCall<'_>, UpstreamError> {
     let connection = shared.connection()?;
     let server = shared.name();
+    let tool = shared.tool(&call.tool);
+    let given = tool.as_ref().map_or(call.tool.as_str(), |tool| given_name(tool)).to_owned();
     let arguments = match call.resumes {
         // The server has them already.
         Some(_) => call.arguments,
         None => {
-            let tool = shared.tool(&call.tool)?;
+            let tool = tool?;
             let arguments = Value::Object(call.arguments);
             tool.check_arguments(&arguments).map_err(UpstreamError::InvalidArguments)?;
             let Value::Object(arguments) = arguments else { return Err(UpstreamError::Cancelled) };
@@ -95,13 +98,14 @@ fn open(shared: &Arc<UpstreamShared>, call: UpstreamCall, source: CallSource) ->
     let open_call = shared.open_calls.open(requester, responder, reverse_calls, call.correlation.clone());
     let open_call = open_call.map_err(|limit| UpstreamError::Busy { server: server.to_owned(), limit })?;
     let rounds = CallRounds {
-        exchange: Exchange { shared, open_call, may_become_task: call.may_become_task },
+        exchange: Exchange { shared, open_call, may_become_task: call.may_become_task.into() },
         connection,
-        tool: call.tool,
+        tool: given,
         timeout: call.timeout.unwrap_or(shared.settings.request_timeout()),
         traceparent: call.traceparent,
         chain,
         cancel: call.cancel,
+        leaves_task: call.may_become_task,
     };
     Ok(OpenedCall { rounds, arguments, resumes: call.resumes, forwarded })
 }

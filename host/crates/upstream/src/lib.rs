@@ -1,4 +1,4 @@
-//! Connections to MCP servers behind this host. A lost server is reconnected; until then its tools are hidden.
+//! Connections to MCP servers behind this host. A lost server is reconnected; until then its tools say so.
 #![allow(
     deprecated,
     reason = "sampling, roots, logging and legacy subscriptions are deprecated in the protocol, and servers still use them"
@@ -16,12 +16,15 @@ pub mod gateway;
 pub mod handler;
 mod handshake_error;
 mod invoke;
+mod line_rate;
+mod listed_tool;
 mod live_lane;
 mod offer;
 mod open_calls;
 mod ordered_transport;
 mod pausing_client;
 mod peer_account;
+mod problems;
 mod questions;
 mod queued_chunks;
 mod reconnect;

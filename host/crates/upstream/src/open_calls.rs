@@ -1,6 +1,7 @@
 //! Calls that are open on a server. Assigns the server's notifications and requests to them.
 
 use crate::handler::{Requester, UpstreamCallEvent};
+use crate::line_rate::LineRate;
 use crate::ordered_transport::TransportObserver;
 use crate::responder::Responder;
 use crate::resume_point::ResumePoint;
@@ -61,6 +62,11 @@ struct Ids {
 impl OpenCall {
     fn ids(&self) -> MutexGuard<'_, Ids> {
         self.ids.lock()
+    }
+
+    /// Whether the call's request with this id was given to the transport.
+    pub(super) fn has_sent(&self, id: &RequestId) -> bool {
+        self.ids().request.as_ref() == Some(id)
     }
 
     /// Logs why a question of the server is refused, as often as the chain may have refusals logged.
@@ -157,6 +163,8 @@ pub(super) struct OpenCalls {
     next: AtomicU64,
     /// Queues the notifications of lane `live`.
     live: mpsc::Sender<(String, Value)>,
+    /// Of log messages.
+    messages: LineRate,
 }
 
 /// Keeps a call open until it is dropped.
@@ -179,8 +187,8 @@ impl Drop for OpenCallGuard {
 }
 
 impl OpenCalls {
-    pub(super) fn new(live: mpsc::Sender<(String, Value)>) -> Arc<Self> {
-        Arc::new(Self { calls: Mutex::default(), next: AtomicU64::new(1), live })
+    pub(super) fn new(live: mpsc::Sender<(String, Value)>, messages: LineRate) -> Arc<Self> {
+        Arc::new(Self { calls: Mutex::default(), next: AtomicU64::new(1), live, messages })
     }
 
     fn all(&self) -> MutexGuard<'_, HashMap<u64, Arc<OpenCall>>> {
@@ -284,6 +292,7 @@ impl TransportObserver for OpenCalls {
                 }
                 None
             }
+            ServerNotification::LoggingMessageNotification(_) if !self.messages.passes() => None,
             ServerNotification::LoggingMessageNotification(message) => {
                 let correlation = meta.get(CORRELATION_META).and_then(Value::as_str);
                 let text = match &message.params.data {
@@ -313,6 +322,10 @@ mod tests {
     use runtime::engine::HeldResources;
     use runtime::engine::PausableDeadline;
     use runtime::imports::{NoClient, NoSink};
+
+    fn open_calls() -> Arc<OpenCalls> {
+        OpenCalls::new(mpsc::channel(1).0, LineRate::new(Arc::new(SystemClock), "far", "messages"))
+    }
 
     fn opened(calls: &Arc<OpenCalls>, task: &str, correlation: Option<&str>) -> Result<OpenCallGuard, usize> {
         opened_by("local", calls, task, correlation)
@@ -356,7 +369,7 @@ mod tests {
 
     #[test]
     fn a_request_that_matches_two_calls_belongs_to_none() {
-        let calls = OpenCalls::new(mpsc::channel(1).0);
+        let calls = open_calls();
         assert!(calls.find(None, None, None).is_none(), "nothing is open");
         let one = opened(&calls, "one", Some("trip")).unwrap();
         let task = |found: Option<Arc<OpenCall>>| found.map(|call| call.requester.task.clone());
@@ -379,7 +392,7 @@ mod tests {
 
     #[test]
     fn a_principal_has_as_many_open_calls_as_are_left_for_others() {
-        let calls = OpenCalls::new(mpsc::channel(1).0);
+        let calls = open_calls();
         let all_of =
             |principal: &str| std::iter::from_fn(|| opened_by(principal, &calls, "x", None).ok()).collect::<Vec<_>>();
         let (ann, bob, eve) = (all_of("ann"), all_of("bob"), all_of("eve"));

@@ -4,7 +4,8 @@
 
 use crate::peer_account::PeerAccount;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, ProgressToken, RequestId, ServerJsonRpcMessage, ServerNotification,
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, ProgressToken, RequestId, ServerJsonRpcMessage,
+    ServerNotification, ServerResult,
 };
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -22,11 +23,26 @@ pub(super) struct OrderedTransport<T> {
     inner: T,
     observer: Arc<dyn TransportObserver>,
     account: Arc<PeerAccount>,
+    /// Whether `server/discover` is not answered yet. It is the first request, and no other one is sent meanwhile.
+    discovers: bool,
 }
 
 impl<T> OrderedTransport<T> {
     pub(super) fn new(inner: T, observer: Arc<dyn TransportObserver>, account: Arc<PeerAccount>) -> Self {
-        Self { inner, observer, account }
+        Self { inner, observer, account, discovers: false }
+    }
+}
+
+/// Servers of before 2026-07-28 do not know `server/discover`, and some answer what they do not know with an empty result. Only to an
+/// error the library says `initialize`.
+fn as_discovered(message: ServerJsonRpcMessage) -> ServerJsonRpcMessage {
+    match message {
+        ServerJsonRpcMessage::Response(response) if !matches!(response.result, ServerResult::DiscoverResult(_)) => {
+            let unknown =
+                ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "it answers `server/discover` with another result", None);
+            ServerJsonRpcMessage::error(unknown, Some(response.id))
+        }
+        other => other,
     }
 }
 
@@ -41,6 +57,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for OrderedTransport<T> {
             use rmcp::model::GetMeta;
             let token = request.request.get_meta().get_progress_token();
             self.observer.on_request(&request.request, &request.id, token);
+            self.discovers = matches!(request.request, ClientRequest::DiscoverRequest(_));
         }
         let answered = match &item {
             ClientJsonRpcMessage::Response(response) => Some(response.id.clone()),
@@ -80,6 +97,10 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for OrderedTransport<T> {
                     };
                     return Some(ServerJsonRpcMessage::Notification(message));
                 }
+                answer @ (ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_)) if self.discovers => {
+                    self.discovers = false;
+                    return Some(as_discovered(answer));
+                }
                 other => return Some(other),
             }
         }
@@ -87,5 +108,20 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for OrderedTransport<T> {
 
     fn close(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send {
         self.inner.close()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_result_of_discovery_is_one() {
+        let answered = |result: &str| {
+            let message = serde_json::from_str(&format!(r#"{{"jsonrpc":"2.0","id":0,"result":{result}}}"#)).unwrap();
+            matches!(as_discovered(message), ServerJsonRpcMessage::Response(_))
+        };
+        let found = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"private"}"#;
+        assert!(answered(found) && !answered("{}") && !answered(r#"{"tools":[]}"#) && !answered(r#"{"x":1}"#));
     }
 }

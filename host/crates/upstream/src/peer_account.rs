@@ -24,6 +24,8 @@ pub(super) struct PeerAccount {
     /// Whether a request that the server cancels is over. In 2026-07-28 it is answered all the same.
     ends_cancelled: AtomicBool,
     unreadable: AtomicU64,
+    /// Bytes of the pages of the list that is being read.
+    listed: AtomicU64,
     reason: Mutex<Option<String>>,
     closed: CancellationToken,
 }
@@ -36,8 +38,8 @@ struct Pending {
 
 impl PeerAccount {
     pub(super) fn new(server: &str) -> Arc<Self> {
-        let (pending, ends_cancelled, unreadable, reason, closed) = Default::default();
-        Arc::new(Self { server: server.to_owned(), pending, ends_cancelled, unreadable, reason, closed })
+        let (pending, ends_cancelled, unreadable, listed, reason, closed) = Default::default();
+        Arc::new(Self { server: server.to_owned(), pending, ends_cancelled, unreadable, listed, reason, closed })
     }
 
     /// The server has sent a request of so many bytes. False if it is not to be served: its id is in use, or there is no room.
@@ -117,6 +119,20 @@ impl PeerAccount {
         self.closed.is_cancelled()
     }
 
+    /// A list of tools is asked for, page by page.
+    pub(super) fn begin_list(&self) {
+        self.listed.store(0, Ordering::Relaxed);
+    }
+
+    /// A page of so many bytes has come.
+    pub(super) fn count_list(&self, bytes: u64) {
+        self.listed.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn listed_bytes(&self) -> u64 {
+        self.listed.load(Ordering::Relaxed)
+    }
+
     /// Logs that a message cannot be read, and shows its beginning.
     pub(super) fn log_unreadable(&self, text: &str, reason: &str) {
         let count = self.unreadable.fetch_add(1, Ordering::Relaxed) + 1;
@@ -128,7 +144,7 @@ impl PeerAccount {
 }
 
 /// Enough of a text to recognise it.
-fn beginning(text: &str) -> String {
+pub(super) fn beginning(text: &str) -> String {
     const SHOWN: usize = 200;
     let shown = platform::text::truncate(text, SHOWN);
     let more = if shown.len() < text.len() { "…" } else { "" };

@@ -62,14 +62,13 @@ pub(super) async fn run(shared: Arc<UpstreamShared>, mut live: mpsc::Receiver<(S
     }
 }
 
-/// Hides the tools and stores the reason. Returns whether the reason is the same as before.
+/// Stores the reason. The tools stay, and say so. Returns whether the reason is the same as before.
 fn set_disconnected(shared: &UpstreamShared, reason: &str) -> bool {
     let same_reason = {
         let mut state = shared.connection_state();
         if let Some(connection) = state.connection.take() {
             connection.lost.cancel();
         }
-        state.tools = Arc::default();
         state.reason.replace(reason.to_owned()).as_deref() == Some(reason)
     };
     shared.changes.send_modify(|count| *count += 1);
@@ -101,7 +100,7 @@ async fn run_connection(
     let connection =
         Arc::new(Connection { peer, modern, has_tasks, channels, lost: lost.clone(), check_requested: Notify::new() });
     let token = service.cancellation_token();
-    let (mut ended, listing) = (std::pin::pin!(service.waiting().fuse()), refresh_tools(shared, &connection));
+    let (mut ended, listing) = (std::pin::pin!(service.waiting().fuse()), refresh_tools(shared, &connection, account));
     let listed = tokio::select! {
         biased;
         () = shared.stop.cancelled() => Err("it was closed".to_owned()),
@@ -112,7 +111,7 @@ async fn run_connection(
         Err(reason) => reason,
         Ok(()) => {
             tracing::info!(server = shared.name(), modern, tools = shared.tools().len(), "connected");
-            let watching = watch_connection(shared, &connection, live);
+            let watching = watch_connection(shared, &connection, account, live);
             tokio::select! {
                 biased;
                 () = shared.stop.cancelled() => "it was closed".to_owned(),
@@ -134,16 +133,20 @@ async fn run_connection(
 }
 
 /// Lists the server's tools and makes them available.
-async fn refresh_tools(shared: &Arc<UpstreamShared>, connection: &Arc<Connection>) -> Result<(), UpstreamError> {
+async fn refresh_tools(
+    shared: &Arc<UpstreamShared>,
+    connection: &Arc<Connection>,
+    account: &PeerAccount,
+) -> Result<(), UpstreamError> {
     let has_tools = connection.peer.peer_info().is_some_and(|info| info.capabilities.tools.is_some());
     let ListedTools { tools, problems } = match has_tools {
-        true => list_tools(shared.name(), &connection.peer).await?,
+        true => list_tools(shared.name(), connection, account).await?,
         false => ListedTools::default(),
     };
     let listed = shared.known_definitions.check(shared.name(), shared.settings.definitions.as_ref(), tools);
     {
         let mut state = shared.connection_state();
-        (state.connection, state.tools) = (Some(connection.clone()), Arc::new(listed));
+        (state.connection, state.tools) = (Some(connection.clone()), Some(Arc::new(listed)));
         // A server that changes its list all the time does not fill the log.
         if state.problems != problems {
             problems.log(shared.name());
@@ -158,6 +161,7 @@ async fn refresh_tools(shared: &Arc<UpstreamShared>, connection: &Arc<Connection
 async fn watch_connection(
     shared: &Arc<UpstreamShared>,
     connection: &Arc<Connection>,
+    account: &PeerAccount,
     live: &mut mpsc::Receiver<(String, Value)>,
 ) -> String {
     let mut subscription = match connection.modern {
@@ -190,7 +194,7 @@ async fn watch_connection(
             Some((method, params)) = live.recv() => connection.channels.on_notification(&method, params),
             () = relist => {
                 relist_from.set(tokio::time::sleep(RELIST_DELAY));
-                if let Err(error) = refresh_tools(shared, connection).await {
+                if let Err(error) = refresh_tools(shared, connection, account).await {
                     return error.to_string();
                 }
                 shared.handler.on_changed(shared.name(), "tools");
@@ -215,7 +219,7 @@ async fn watch_connection(
                 Err(error) => return printable(&error.to_string()).into_owned(),
             },
             () = connection.check_requested.notified() => {
-                match tokio::time::timeout(CHECK_TIMEOUT, list_tools(shared.name(), &connection.peer)).await {
+                match tokio::time::timeout(CHECK_TIMEOUT, list_tools(shared.name(), connection, account)).await {
                     Ok(Ok(_)) => {}
                     Ok(Err(error)) => return error.to_string(),
                     Err(_) => return "the server does not answer".into(),

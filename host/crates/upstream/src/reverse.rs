@@ -66,7 +66,12 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams, served_in: ServedI
     let Some(found) = tools.into_iter().find(|found| found.tool.name == params.name) else {
         return Err(AgentError::UnknownTool(params.name));
     };
-    let schema = Schema::compile(&found.tool.input_schema).map_err(|error| AgentError::Failed(error.to_string()))?;
+    let schema = match Schema::compile(&found.tool.input_schema) {
+        Ok(schema) => Some(schema),
+        // Its own server checks them.
+        Err(_) if matches!(found.origin, Origin::Upstream(_)) => None,
+        Err(error) => return Err(AgentError::Failed(error.to_string())),
+    };
     let checked = |arguments: &Map<String, Value>| {
         let arguments = Arguments::from(arguments.clone());
         let size = arguments.text().len();
@@ -74,7 +79,8 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams, served_in: ServedI
             let reason = format!("they are {size} bytes, more than {MAX_ARGUMENTS}");
             return Err(AgentError::InvalidArguments(reason));
         }
-        schema.check(arguments.value()).map_err(AgentError::InvalidArguments).map(|()| arguments)
+        let check = schema.as_ref().map_or(Ok(()), |schema| schema.check(arguments.value()));
+        check.map_err(AgentError::InvalidArguments).map(|()| arguments)
     };
     let mut arguments = checked(&params.arguments)?;
     let lineage = scope.lineage.descend(params.name.as_str(), arguments.text().len() as u64)?;
@@ -136,7 +142,7 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams, served_in: ServedI
         again: None,
     };
     open.begin_effect(params.key);
-    let ReverseOutcome { answer, private, spent } = {
+    let ReverseOutcome { answer, private, spent, .. } = {
         let _serving = serving.start();
         call.make().await
     };

@@ -2,14 +2,14 @@
 
 use crate::call::UpstreamResult;
 use crate::error::UpstreamError;
-use crate::exchange::{Exchange, MAX_TOGETHER};
+use crate::exchange::{CancelTaskOnDrop, Exchange, MAX_TOGETHER};
 use crate::handler::UpstreamCallEvent;
 use crate::live_lane::UpstreamChannel;
 use crate::resume_point::ResumePoint;
 use crate::reverse::serve_reverse_call;
 use crate::reverse_calls::{ReverseCallParams, ServedIn};
 use crate::shared::Connection;
-use crate::task::{self, MAX_TASK_ID};
+use crate::task::{self, MAX_TASK_ID, NO_TASKS};
 use futures::future::join_all;
 use protocol::names::{CLIENT_TOOLS, CORRELATION_META, PARTIAL_RESULT_TOKEN_META};
 use rmcp::model::{
@@ -61,6 +61,8 @@ pub(super) struct CallRounds<'a> {
     pub(super) traceparent: Option<String>,
     pub(super) chain: Option<String>,
     pub(super) cancel: CancellationToken,
+    /// Whether a task that it has become goes on when the call is dropped.
+    pub(super) leaves_task: bool,
 }
 
 impl CallRounds<'_> {
@@ -97,7 +99,18 @@ impl CallRounds<'_> {
         };
         match end {
             RoundsEnd::Done(result) => self.exchange.to_upstream_result(result),
-            RoundsEnd::Task(id, begun) => task::follow(&self.exchange, &id, begun, &self.cancel).await,
+            RoundsEnd::Task(id, begun) => {
+                let unfollowed = (!self.leaves_task).then(|| self.exchange.cancel_on_drop(&id));
+                let end = tokio::select! {
+                    biased;
+                    end = task::follow(&self.exchange, &id, begun, &self.cancel) => end,
+                    () = call.reverse_calls.caller_ended() => {
+                        return Err(UpstreamError::Timeout { server, limit: caller_limit });
+                    }
+                };
+                unfollowed.into_iter().for_each(CancelTaskOnDrop::disarm);
+                end
+            }
         }
     }
 
@@ -112,20 +125,34 @@ impl CallRounds<'_> {
             Some(point) => self.answer(point).await?,
             None => RoundInput::default(),
         };
+        let mut has_begun = is_resumed;
         for round in 0..MAX_ROUNDS {
-            let connection = self.current_connection()?;
+            let of_begun = |error| match error {
+                // An earlier round has left.
+                UpstreamError::NotConnected { server, .. } if has_begun => UpstreamError::Lost { server },
+                error => error,
+            };
+            let connection = self.current_connection().map_err(of_begun)?;
             let channel = channel.filter(|_| Arc::ptr_eq(&connection, &self.connection));
             let (request, meta) =
                 self.request(&connection, arguments.clone(), input, channel.map(UpstreamChannel::name));
             self.exchange.call().unpark();
-            let result = self.exchange.send(&connection, request, meta).await.map_err(|error| match error {
-                UpstreamError::Refused { server, code, message }
+            let result = match self.exchange.send(&connection, request, meta).await {
+                // Its tool is only called as a task, and nothing has run.
+                Err(UpstreamError::Refused { code: NO_TASKS, .. })
+                    if !has_begun && connection.has_tasks && self.exchange.allow_task() =>
+                {
+                    input = RoundInput::default();
+                    continue;
+                }
+                Err(UpstreamError::Refused { server, code, message })
                     if is_resumed && round == 0 && code == ErrorCode::INVALID_PARAMS.0 =>
                 {
-                    UpstreamError::Gone { server, message }
+                    return Err(UpstreamError::Gone { server, message });
                 }
-                error => error,
-            })?;
+                result => result.map_err(of_begun)?,
+            };
+            has_begun = true;
             match self.parse_result(result)? {
                 RoundResult::Done(result) => return Ok(RoundsEnd::Done(result)),
                 RoundResult::Task(id) => {
@@ -144,7 +171,7 @@ impl CallRounds<'_> {
 
     /// The connection of the call. The agent's call goes on over the next one if it is lost while a person answers.
     fn current_connection(&self) -> Result<Arc<Connection>, UpstreamError> {
-        match self.exchange.may_become_task && self.connection.lost.is_cancelled() {
+        match self.exchange.may_become_task() && self.connection.lost.is_cancelled() {
             true => self.exchange.shared.connection(),
             false => Ok(self.connection.clone()),
         }
@@ -235,7 +262,7 @@ impl CallRounds<'_> {
             }
             ServerResult::CreateTaskResult(created) => {
                 let id = created.task.task_id;
-                if !self.exchange.may_become_task || !self.connection.has_tasks {
+                if !self.exchange.may_become_task() || !self.connection.has_tasks {
                     return Err(self.malformed("a task, which was not requested"));
                 }
                 if id.is_empty() || id.len() > MAX_TASK_ID {

@@ -5,12 +5,13 @@ use crate::definitions::KnownDefinitions;
 use crate::error::UpstreamError;
 use crate::handler::AgentHandler;
 use crate::invoke::call_tool;
+use crate::line_rate::LineRate;
 use crate::offer::ToolOffer;
 use crate::open_calls::OpenCalls;
 use crate::queued_chunks::ChunkRoom;
 use crate::reconnect;
 use crate::settings::UpstreamSettings;
-use crate::shared::UpstreamShared;
+use crate::shared::{CONNECTING, UpstreamShared};
 use crate::text::single_line;
 use platform::clock::Clock;
 use platform::sync::Mutex;
@@ -48,12 +49,13 @@ impl Upstream {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let (live, notifications) = mpsc::channel(LIVE_QUEUE);
+        let messages = LineRate::new(clock.clone(), &settings.name, "log messages of the server");
         let shared = Arc::new(UpstreamShared {
             settings,
             offer,
             handler,
             clock,
-            open_calls: OpenCalls::new(live),
+            open_calls: OpenCalls::new(live, messages),
             chunk_room: ChunkRoom::default(),
             known_definitions: KnownDefinitions::default(),
             connection_state: Mutex::default(),
@@ -102,9 +104,20 @@ impl Upstream {
         self.0.connection_state().connection.is_some()
     }
 
-    /// The tools under the server's own names; empty while it is not connected.
+    /// The tools that the server listed last, also while it is not connected.
     pub fn tools(&self) -> Arc<Vec<Arc<PluginTool>>> {
         self.0.tools()
+    }
+
+    /// What of its last list is not used, a sentence each.
+    pub fn left_out(&self) -> Vec<String> {
+        self.0.connection_state().problems.lost()
+    }
+
+    /// Why it cannot be called and has no tools: it has not been connected yet.
+    pub fn missing(&self) -> Option<String> {
+        let state = self.0.connection_state();
+        state.tools.is_none().then(|| state.reason.clone().unwrap_or_else(|| CONNECTING.to_owned()))
     }
 
     /// Changes when the tools change or the connection is made or lost.

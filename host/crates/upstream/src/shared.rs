@@ -6,10 +6,11 @@ use crate::handler::AgentHandler;
 use crate::live_lane::UpstreamChannels;
 use crate::offer::ToolOffer;
 use crate::open_calls::OpenCalls;
+use crate::problems::Problems;
 use crate::queued_chunks::ChunkRoom;
 use crate::settings::UpstreamSettings;
 use crate::text::single_line;
-use crate::tools::Problems;
+use crate::transport::{KnownFailure, known_failure};
 use platform::clock::Clock;
 use platform::sync::Mutex;
 use plugins::offer::PluginTool;
@@ -18,6 +19,9 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, MutexGuard};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
+
+/// Why a server is not connected before the first attempt has failed.
+pub(super) const CONNECTING: &str = "it is being connected";
 
 pub(super) struct UpstreamShared {
     pub(super) settings: UpstreamSettings,
@@ -41,7 +45,8 @@ pub(super) struct UpstreamShared {
 #[derive(Default)]
 pub(super) struct ConnectionState {
     pub(super) connection: Option<Arc<Connection>>,
-    pub(super) tools: Arc<Vec<Arc<PluginTool>>>,
+    /// What the server listed last. It stays while the server is connected again: its tools say so. None: nothing yet.
+    pub(super) tools: Option<Arc<Vec<Arc<PluginTool>>>>,
     /// What was told about the last list of tools.
     pub(super) problems: Problems,
     /// Why the server is not connected; none before the first attempt has failed.
@@ -78,13 +83,13 @@ impl UpstreamShared {
 
     pub(super) fn connection(&self) -> Result<Arc<Connection>, UpstreamError> {
         let state = self.connection_state();
-        let reason = || state.reason.clone().unwrap_or_else(|| "it is being connected".into());
+        let reason = || state.reason.clone().unwrap_or_else(|| CONNECTING.to_owned());
         let missing = || UpstreamError::NotConnected { server: self.name().to_owned(), reason: reason() };
         state.connection.clone().ok_or_else(missing)
     }
 
     pub(super) fn tools(&self) -> Arc<Vec<Arc<PluginTool>>> {
-        self.connection_state().tools.clone()
+        self.connection_state().tools.clone().unwrap_or_default()
     }
 
     pub(super) fn tool(&self, name: &str) -> Result<Arc<PluginTool>, UpstreamError> {
@@ -116,6 +121,16 @@ impl UpstreamShared {
             ServiceError::UnexpectedResponse => {
                 UpstreamError::Malformed { server, what: "something that is no result".into() }
             }
+            ServiceError::TransportSend(error) => match known_failure(&*error.error) {
+                Some(KnownFailure::NotSent(reason)) => {
+                    UpstreamError::NotConnected { server, reason: single_line(&reason) }
+                }
+                Some(KnownFailure::Answered(what)) => UpstreamError::Malformed { server, what: single_line(&what) },
+                None => {
+                    tracing::debug!(server, "request lost: {error}");
+                    UpstreamError::Lost { server }
+                }
+            },
             other => {
                 tracing::debug!(server, "request lost: {other}");
                 UpstreamError::Lost { server }

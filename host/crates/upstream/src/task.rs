@@ -31,8 +31,8 @@ const DEFAULT_POLL: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(300);
 /// How long a task that was cancelled is still looked at, since it may have ended just before.
 const CANCEL_PATIENCE: Duration = Duration::from_secs(10);
-/// `MISSING_REQUIRED_CLIENT_CAPABILITY`: to us, the answer of a server that has no tasks any more.
-const NO_TASKS: i32 = -32021;
+/// `MISSING_REQUIRED_CLIENT_CAPABILITY`: the answer of a server whose tool is only called as a task, or that has no tasks any more.
+pub(super) const NO_TASKS: i32 = -32021;
 
 type Answering<'e> = BoxFuture<'e, Result<InputResponses, UpstreamError>>;
 

@@ -9,7 +9,7 @@ use super::transcript::TestCall;
 use async_trait::async_trait;
 use http_body_util::BodyExt as _;
 use platform::sync::Mutex;
-use policy::{BudgetUsage, HttpTarget};
+use policy::HttpTarget;
 use runtime::imports::{
     Abilities, AgentError, AgentTool, CallSink, CheckedQuestion, Chunk, ClientCalls, ClientError, ClientReply, Content,
     Egress, Execution, Http, HttpBody, HttpError, HttpRequest, Origin, OutputError, ProgressReport, QuestionBatch,
@@ -127,7 +127,7 @@ impl ToolCaller for Script {
             return ReverseOutcome::unasked(AgentError::UnknownTool(call.name));
         };
         let answer = reply.answer();
-        ReverseOutcome { answer, private: None, spent: BudgetUsage::default() }
+        ReverseOutcome::free(answer)
     }
 }
 

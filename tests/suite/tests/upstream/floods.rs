@@ -56,15 +56,45 @@ fn many_small_values_are_weighed_before_they_are_read() {
     assert!(held < MOST_HELD, "{held} bytes");
 }
 
-/// Tens of thousands of tools that are refused one after the other, each after milliseconds.
+/// Tens of thousands of tools whose schemas are refused one after the other, each after milliseconds.
 #[test]
-fn tools_that_are_left_out_are_counted() {
+fn tools_that_cannot_be_checked_are_counted() {
     let config = plugin("echo", "") + &misbehaving("slow-schemas", "");
     let mut client = Client::of_server(Server::start(&config));
-    client.server.wait_for_log("the server has too many tools; only 0 are used");
-    let lines = client.server.log().matches("is left out").count();
+    client.server.wait_for_log("the server has too many tools; only 512 are used");
+    let lines = client.server.log().matches("checked by the server alone").count();
     assert!(lines <= 16, "{lines} lines");
     client.run("echo", json!({})).good();
+}
+
+/// Pages without end, of which nothing is a tool.
+#[test]
+fn pages_of_a_list_are_bounded_together() {
+    let over_http = Remote::start("huge-pages");
+    for upstream in [misbehaving("huge-pages", ""), over_http.config("/mcp")] {
+        let config = plugin("echo", "") + &upstream;
+        let mut client = Client::of_server(Server::measurable(Home::new(), &config, &[], |_| {}));
+        let before = client.server.memory();
+        client.server.wait_for_log("only 0 tools are used");
+        let held = client.server.peak_memory().saturating_sub(before);
+        println!("hostile: pages: {} MiB held for pages of 4 MiB", held >> 20);
+        assert!(held < MOST_HELD, "{held} bytes");
+        let lines = client.server.log().matches("left out").count();
+        assert!(lines <= 16, "{lines} lines");
+        client.run("echo", json!({})).good();
+    }
+}
+
+#[test]
+fn log_messages_of_a_server_have_a_rate() {
+    let mut client = until_found(Client::new(Server::start(&misbehaving("chatter", "")), Era::Modern, false));
+    let meta = json!({"io.modelcontextprotocol/logLevel": "info"});
+    let called = client.request("tools/call", json!({"name": "odd__run", "arguments": {}, "_meta": meta}));
+    assert_eq!(called.result()["content"][0]["text"], "said");
+    let passed = called.notified("notifications/message").len() as u64;
+    println!("hostile: messages: {passed} of 20000 passed on");
+    let most = 500 * (2 + called.elapsed().as_secs() / 10);
+    assert!((1..=most).contains(&passed), "{passed} in {:?}", called.elapsed());
 }
 
 #[test]

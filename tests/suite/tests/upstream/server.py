@@ -12,8 +12,10 @@ import time
 KIND = sys.argv[1] if len(sys.argv) > 1 else "good"
 TOOL = {"name": "run", "description": "Runs.", "inputSchema": {"type": "object"}}
 EXTENSION = "dev.portcullis/client-tools"
-# How often the tools were listed.
-LISTED = 0
+TASKS = "io.modelcontextprotocol/tasks"
+TASK = {"taskId": "t-1", "createdAt": "2026-11-26T00:00:00Z", "lastUpdatedAt": "2026-11-26T00:00:00Z", "ttlMs": None, "pollIntervalMs": 0}
+# How often the tools were listed, and a task looked at.
+LISTED = LOOKS = 0
 # Names that a client may take for one another.
 LONG = "list_everything_in_the_calendar_of_" + "somebody_" * 9
 ALIKE = ["a.b", "a_b", "A-B", "a/b", LONG + "one", LONG + "two"]
@@ -67,21 +69,25 @@ def tools(params):
         at = int(params.get("cursor") or 0)
         page = [{**TOOL, "name": f"tool-{at}-{number}"} for number in range(100)]
         return {**listed, "tools": page, "nextCursor": str(at + 1)}
-    if KIND == "odd-tools":
-        odd = [
-            {**TOOL, "name": "two words"},
-            {**TOOL, "name": "n" * 300},
-            {**TOOL, "name": "remote", "inputSchema": {"type": "object", "$ref": "file:///etc/passwd"}},
-            {**TOOL, "name": "huge", "inputSchema": {"type": "object", "description": "x" * 100_000}},
-            {**TOOL, "name": "hidden", "description": "See\u001b[2J \u202ethis"},
-        ]
-        return {**listed, "tools": [TOOL, *odd, TOOL]}
+    if KIND == "odd-definitions":
+        return {**listed, "tools": __import__("definitions").odd(TOOL)}
+    if KIND == "whole":
+        return {**listed, "tools": [__import__("definitions").whole(TOOL)]}
+    if KIND == "losses":
+        # Warnings come first, and more of them than are told.
+        warned = [{**TOOL, "name": f"warned-{at}", "inputSchema": {"type": "object", "anyOf": [{}]}} for at in range(30)]
+        nameless = {**TOOL, "name": "\u200b"}
+        task = {**TOOL, "name": "only-a-task", "execution": {"taskSupport": "required"}}
+        return {**listed, "tools": [*warned, {**task, "name": "may-be-one", "execution": {"taskSupport": "optional"}}, task, nameless, TOOL]}
+    if KIND == "huge-pages":
+        # Nothing in them is a tool.
+        return {**listed, "tools": [["x" * 4_000_000]], "nextCursor": str(int(params.get("cursor") or 0) + 1)}
     if KIND == "always-new-list":
         global LISTED
         LISTED += 1
         send({"method": "notifications/tools/list_changed"})
         # Another list each time, all of it wrong.
-        wrong = [{**TOOL, "name": f"wrong name {LISTED} {number}"} for number in range(500)]
+        wrong = [{**TOOL, "name": f"wrong name {LISTED} {number} " + "x" * 600} for number in range(500)]
         return {**listed, "tools": [{**TOOL, "description": str(LISTED)}, *wrong]}
     if KIND == "alike-names":
         return {**listed, "tools": [{**TOOL, "name": name, "_meta": OURS} for name in ALIKE]}
@@ -126,6 +132,18 @@ def call(request):
         for at in range(params["arguments"].get("n", 1)):
             write(b'{"jsonrpc":"2.0","method":"notifications/odd","params":{"a":[' + b"{}," * 5_000_000 + b"0]}}")
         return text("sent")
+    if KIND == "whole":
+        parts = __import__("definitions")
+        return {**text("t", content=parts.CONTENT), "_meta": {**parts.META, **OURS, "io.modelcontextprotocol/serverInfo": {"name": "forged"}}}
+    if KIND == "chatter":
+        for at in range(20_000):
+            send({"method": "notifications/message", "params": {"level": "info", "data": f"chatter {at}"}})
+        return text("said")
+    if KIND == "only-tasks":
+        declared = meta["io.modelcontextprotocol/clientCapabilities"].get("extensions", {})
+        if TASKS not in declared:
+            return {"error": {"code": -32021, "message": "it runs only as a task"}}
+        return {"resultType": "task", **TASK, "status": "working"}
     if KIND == "no-result":
         return {"resultType": "complete", "something": "else"}
     if KIND == "bad-content":
@@ -168,10 +186,29 @@ def call(request):
     return text(json.dumps({"environment": sorted(__import__("os").environ), "correlation": meta.get("dev.portcullis/correlationId")}))
 
 
+def task(method):
+    """A task that goes on until it was looked at twice, or for ever."""
+    global LOOKS
+    LOOKS += 1
+    print("the task is looked at", file=sys.stderr, flush=True)
+    if method == "tasks/cancel":
+        print("the task is cancelled", file=sys.stderr, flush=True)
+        return {"resultType": "complete"}
+    if LOOKS < 2 or sys.argv[2:] == ["endless"]:
+        return {"resultType": "complete", **TASK, "status": "working"}
+    return {"resultType": "complete", **TASK, "status": "completed", "result": {"content": [{"type": "text", "text": "done as a task"}]}}
+
+
 def answer(request):
     method = request["method"]
+    if KIND == "empty-discover" and method == "server/discover":
+        return {}
+    if method == "initialize":
+        return {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "old", "version": "1"}}
+    if KIND == "only-tasks" and method.startswith("tasks/"):
+        return task(method)
     if method == "server/discover":
-        capabilities = {"tools": {"listChanged": False}}
+        capabilities = {"tools": {"listChanged": False}, "extensions": {TASKS: {}} if KIND == "only-tasks" else {}}
         return {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": capabilities, "ttlMs": 0, "cacheScope": "private"}
     if method == "tools/list":
         return tools(request.get("params") or {})
@@ -185,6 +222,8 @@ def respond(request):
     result = answer(request)
     if result is NotImplemented:
         return {"id": request["id"], "error": {"code": -32601, "message": "no such method"}}
+    if result is not None and "error" in result:
+        return {"id": request["id"], **result}
     return None if result is None else {"id": request["id"], "result": result}
 
 
@@ -202,13 +241,22 @@ class Endpoint(http.server.BaseHTTPRequestHandler):
             self.rfile.read(int(self.headers["Content-Length"]))
             return
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if "method" not in request or "id" not in request:
+        if "method" not in request:
             time.sleep(600)
+        if "id" not in request:
+            self.send_response(202)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         is_call = request["method"] == "tools/call"
         if is_call and KIND == "odd-answers":
             said = ODD_ANSWERS[request["params"]["arguments"]["path"]]
             said = said.replace(b'"id":7', b'"id":%d' % request["id"]).replace(b'"id": 7', b'"id": %d' % request["id"])
             self.say(said, request["params"]["arguments"].get("n"))
+        elif is_call and KIND == "other-id":
+            self.say(json.dumps({"jsonrpc": "2.0", "id": request["id"] + 1_000, "result": text("for another")}).encode(), None)
+        elif is_call and KIND == "refuses":
+            self.send_error(503)
         elif is_call and KIND == "pings":
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")

@@ -10,7 +10,7 @@ use rmcp::ErrorData;
 use rmcp::model::{ContentBlock, ErrorCode, JsonRpcError, RequestId};
 use runtime::engine::CallError;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::time::Duration;
 
 /// A JSON-RPC message.
@@ -67,8 +67,12 @@ pub(super) fn write_result(
     server_info: &Value,
 ) -> DirectResponse {
     let FinishedCall { result, usage, clean_up, .. } = finished;
+    let mut said = Map::new();
     let (mut content, structured, is_error, error) = match result {
-        Ok(CallAnswer::Tool(answer)) => (to_blocks(answer.content), answer.structured, answer.is_error, None),
+        Ok(CallAnswer::Tool(answer)) => {
+            said = answer.meta;
+            (to_blocks(answer.content), answer.structured, answer.is_error, None)
+        }
         // A tool answers as a tool.
         Ok(_) => return DirectResponse::failed(id),
         Err(error) => (vec![ContentBlock::text(error.to_string())], None, true, Some(error)),
@@ -84,6 +88,7 @@ pub(super) fn write_result(
         usage: &usage,
         error: error.as_ref(),
         stream: record.summary(),
+        said: &said,
     };
     let structured_content = structured.map(|structured| structured.value);
     let result = ToolResult { result_type: "complete", content, structured_content, is_error, meta };

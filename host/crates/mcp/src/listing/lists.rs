@@ -89,8 +89,15 @@ fn parse_schema(text: &str) -> Arc<JsonObject> {
 /// Names the upstream, which wrote the description.
 fn upstream_tool(name: &str, upstream: &UpstreamTool) -> Tool {
     let mut tool = tool(name, &upstream.tool);
+    let given = &upstream.tool.passed_on;
+    tool.icons = given.get("icons").and_then(|icons| serde_json::from_value(icons.clone()).ok());
+    if let Some(title) = given.get("annotations").and_then(|hints| hints["title"].as_str()) {
+        tool.annotations.get_or_insert_with(ToolAnnotations::default).title = Some(title.to_owned());
+    }
+    let mut meta = given.get("_meta").and_then(Value::as_object).cloned().unwrap_or_default();
     let source = json!({ "upstream": upstream.id.name, "tool": upstream.tool.tool.name });
-    tool.meta = Some(MetaObject(JsonObject::from_iter([(SOURCE_META.to_owned(), source)])));
+    meta.insert(SOURCE_META.to_owned(), source);
+    tool.meta = Some(MetaObject(meta));
     tool
 }
 

@@ -18,7 +18,7 @@ use runtime::engine::CallError;
 use runtime::imports::{EmbeddedResource, PromptResult};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::time::Duration;
 
 /// The result of a request that may take several rounds.
@@ -77,9 +77,10 @@ pub(crate) fn to_result(
 /// A finished call of a tool as JSON, whole: as the result of `tools/call`.
 pub fn finished_to_json(finished: FinishedCall<Answer>) -> Value {
     let FinishedCall { result, usage, .. } = finished;
-    let mut meta = json!({ USAGE_META: usage_to_json(&usage) });
+    let mut meta = Map::from_iter([(USAGE_META.to_owned(), usage_to_json(&usage))]);
     let mut value = match result {
-        Ok(Answer { content, structured, is_error }) => {
+        Ok(Answer { content, structured, is_error, meta: said }) => {
+            meta.extend(said);
             let mut value = json!({ "content": to_blocks(content), "isError": is_error });
             if let Some(structured) = structured {
                 value["structuredContent"] = structured.value;
@@ -87,11 +88,11 @@ pub fn finished_to_json(finished: FinishedCall<Answer>) -> Value {
             value
         }
         Err(error) => {
-            meta[ERROR_META] = error_to_json(&error, Remedies::Shown);
+            meta.insert(ERROR_META.to_owned(), error_to_json(&error, Remedies::Shown));
             json!({ "content": [ContentBlock::text(error.for_operator())], "isError": true })
         }
     };
-    value["_meta"] = meta;
+    value["_meta"] = meta.into();
     value
 }
 
@@ -116,7 +117,7 @@ pub(crate) fn unexpected_result<R>() -> Result<R, ErrorData> {
     Err(ErrorData::internal_error("the call returned the result of another method", None))
 }
 
-fn to_tool_result(answer: Answer, meta: MetaObject, record: &ChunkRecord) -> CallToolResult {
+fn to_tool_result(answer: Answer, mut meta: MetaObject, record: &ChunkRecord) -> CallToolResult {
     let mut content = to_blocks(answer.content);
     shorten_copy(&mut content, answer.structured.as_ref().map(|structured| &structured.value));
     if answer.is_error {
@@ -124,6 +125,8 @@ fn to_tool_result(answer: Answer, meta: MetaObject, record: &ChunkRecord) -> Cal
     }
     let mut result = if answer.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
     result.structured_content = answer.structured.map(|structured| structured.value);
+    // The host's own keys are others.
+    meta.0.extend(answer.meta);
     result.meta = Some(meta);
     result
 }
@@ -199,11 +202,13 @@ pub(crate) struct CallMeta<'a> {
     pub(crate) error: Option<&'a CallError>,
     /// The summary of its chunks.
     pub(crate) stream: Option<Value>,
+    /// What another server says.
+    pub(crate) said: &'a Map<String, Value>,
 }
 
 impl Serialize for CallMeta<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { server_info, call, correlation, usage, error, stream } = self;
+        let Self { server_info, call, correlation, usage, error, stream, said } = self;
         let mut map = serializer.serialize_map(None)?;
         if let Some(correlation) = correlation {
             map.serialize_entry(CORRELATION_META, correlation)?;
@@ -216,6 +221,9 @@ impl Serialize for CallMeta<'_> {
         }
         if let Some(stream) = stream {
             map.serialize_entry(STREAM_META, stream)?;
+        }
+        for (key, value) in *said {
+            map.serialize_entry(key, value)?;
         }
         map.end()
     }

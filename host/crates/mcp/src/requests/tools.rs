@@ -82,7 +82,12 @@ pub(super) fn find(server: &ServerContext, name: &str, arguments: JsonObject) ->
         return Ok(CallTarget::Upstream(tool.clone(), arguments.into()));
     }
     let Some(entry) = catalog.tool(name) else {
-        let text = format!("unknown tool `{}`; tools/list lists the available ones", printable(name));
+        let text = match catalog.missing_upstream(name) {
+            Some((server, reason)) => format!(
+                "the server `{server}` is not connected at the moment ({reason}), so its tools are not known; try again"
+            ),
+            None => format!("unknown tool `{}`; tools/list lists the available ones", printable(name)),
+        };
         return Err(ErrorData::invalid_params(text, None));
     };
     Ok(CallTarget::Plugin(entry.plugin().clone(), PluginCall::Tool(entry.tool().clone(), arguments.into())))

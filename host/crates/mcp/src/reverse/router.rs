@@ -14,7 +14,7 @@ use crate::client_tools::ToolDeclaration;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use platform::clock::Clock;
-use policy::{BudgetUsage, Principal};
+use policy::Principal;
 use runtime::imports::{
     AgentError, AgentResult, AgentTool, BudgetKind, ClientError, Exhaustion, Origin, ReverseCall, ReverseOutcome, Tool,
     ToolCaller,
@@ -134,7 +134,8 @@ impl LaneRouter {
         };
         let asked = self.call_in_chain(call, chain.as_str()).await;
         let (answer, private) = asked.unwrap_or_else(|error| (Err(error), false));
-        ReverseOutcome { answer, private: private.then_some(Origin::Client), spent: chain.usage() }
+        let (private, spent) = (private.then_some(Origin::Client), chain.usage());
+        ReverseOutcome { private, spent, ..ReverseOutcome::free(answer) }
     }
 
     /// The client's answer, and whether it is private; an error if it was not asked.
@@ -323,10 +324,7 @@ impl ToolCaller for LaneRouter {
         let _running = self.view.begin_nested(&call.parent, None);
         let stand_in = if self.find_client_tool(&call.name).is_ok() { None } else { self.find_stand_in(&call.name) };
         match stand_in {
-            Some((tools, _)) => {
-                let answer = self.call_stand_in(tools, call).await;
-                ReverseOutcome { answer, private: None, spent: BudgetUsage::default() }
-            }
+            Some((tools, _)) => ReverseOutcome::free(self.call_stand_in(tools, call).await),
             None => self.call_client(call).await,
         }
     }

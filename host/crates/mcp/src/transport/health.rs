@@ -6,7 +6,7 @@ use super::response::json_response;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
-use plugins::catalog::{Missing, MissingPlugins};
+use plugins::catalog::{Catalog, Missing, MissingPlugins};
 use serde_json::{Map, Value, json};
 
 /// The process is up.
@@ -26,6 +26,9 @@ pub(super) async fn ready(State(endpoint): State<McpEndpoint>) -> Response {
         ServerPhase::Ready if catalog.is_loading() => unavailable("loading"),
         ServerPhase::Ready => {
             let mut status = with_missing(catalog.missing(), endpoint.tells_why);
+            if !catalog.left_out().is_empty() {
+                status["leftOut"] = left_out(&catalog, endpoint.tells_why);
+            }
             // A balancer that takes a host out waits for them.
             let (tasks, _) = server.context.tasks.open_count();
             if tasks > 0 {
@@ -57,6 +60,18 @@ fn with_missing(missing: &MissingPlugins, tells_why: bool) -> Value {
         }
     };
     status
+}
+
+/// The tools of other servers that clients do not get, and why: by server, or how many sentences there are.
+fn left_out(catalog: &Catalog, tells_why: bool) -> Value {
+    let all = catalog.left_out().iter();
+    match tells_why {
+        false => all.map(|(_, told)| told.len()).sum::<usize>().into(),
+        true => all
+            .map(|(server, told)| (format!("upstream.{server}"), Value::from(told.as_slice())))
+            .collect::<Map<_, _>>()
+            .into(),
+    }
 }
 
 fn response(code: StatusCode, status: &Value) -> Response {

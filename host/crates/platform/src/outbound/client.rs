@@ -55,7 +55,15 @@ pub enum OutboundError {
     #[error("the answer of `{0}` is larger than {1} bytes")]
     TooLarge(String, usize),
     #[error("`{0}` cannot be reached: {1}")]
-    Unreachable(String, String),
+    Unreachable(String, String, Sent),
+}
+
+/// Whether anything of a failed request may have reached its server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sent {
+    /// There was no connection.
+    Nothing,
+    Perhaps,
 }
 
 /// The client. Clones share its connections.
@@ -125,7 +133,8 @@ impl OutboundClient {
 }
 
 fn unreachable(origin: String, error: reqwest::Error) -> OutboundError {
-    OutboundError::Unreachable(origin, error_chain(&error.without_url()))
+    let sent = if error.is_connect() { Sent::Nothing } else { Sent::Perhaps };
+    OutboundError::Unreachable(origin, error_chain(&error.without_url()), sent)
 }
 
 /// The settings of every client.

@@ -11,7 +11,9 @@ mod network;
 mod span_exporter;
 mod tls;
 
-pub use client::{ClientBuildError, OpenResponse, OutboundClient, OutboundError, OutboundRequest, OutboundResponse};
+pub use client::{
+    ClientBuildError, OpenResponse, OutboundClient, OutboundError, OutboundRequest, OutboundResponse, Sent,
+};
 pub use endpoint::{Endpoint, EndpointError};
 pub use exchange::{ExchangeClient, ExchangeError, ExchangeResponse, ExchangeTarget, ResponseBody};
 pub use guarded::{AllowedNetwork, GuardedClient, GuardedError, GuardedRequest};

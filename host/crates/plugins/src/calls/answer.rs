@@ -4,7 +4,7 @@ use super::clean_up::CleanUp;
 use policy::BudgetUsage;
 use runtime::engine::CallError;
 use runtime::imports::{Abilities, Completion, Content, EmbeddedResource, PromptResult, SandboxUses};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +22,8 @@ pub struct Answer {
     pub structured: Option<StructuredContent>,
     /// Whether the tool reports an error of its own.
     pub is_error: bool,
+    /// What another server says in `_meta`; nothing in it is in the host's name.
+    pub meta: Map<String, Value>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]

@@ -9,7 +9,7 @@ use crate::offer::PluginTool;
 use runtime::abi::GuestAnswer;
 use runtime::engine::CallError;
 use runtime::imports::{CallImports, Content, ToolError, ToolResult};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// What an answer is checked against.
@@ -92,5 +92,5 @@ fn check_result(
     if let (Some(structured), true) = (&structured, result.content.is_empty()) {
         result.content.push(Content::text(structured.text.clone()));
     }
-    Ok(Answer { content: result.content, structured, is_error: result.is_error })
+    Ok(Answer { content: result.content, structured, is_error: result.is_error, meta: Map::new() })
 }

@@ -104,7 +104,7 @@ pub(super) async fn run(
         }),
         Err(error) => Err(to_agent_error(error, &budget)),
     };
-    ReverseOutcome { answer, private, spent: finished.usage.spent }
+    ReverseOutcome { private, spent: finished.usage.spent, ..ReverseOutcome::free(answer) }
 }
 
 fn to_tool_result(answer: Answer) -> ToolResult {

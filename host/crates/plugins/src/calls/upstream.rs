@@ -10,9 +10,10 @@ use platform::telemetry::printable;
 use policy::{Budget, Limits, Lineage, TreeBudget};
 use runtime::engine::{CallError, PausableDeadline, work_in_pool_if_large};
 use runtime::imports::{
-    AgentError, AgentResult, Arguments, ClientLink, LaneCell, ReverseCall, ReverseOutcome, ToolResult,
+    AgentError, AgentResult, Arguments, BudgetKind, ClientLink, LaneCell, ReverseCall, ReverseOutcome, ToolResult,
 };
 use runtime::journal::CallJournal;
+use serde_json::{Map, Value};
 use std::time::Duration;
 
 /// The upstream server's own settings bound how long a call may take; this is the bound for a server without such settings.
@@ -98,14 +99,14 @@ impl Runner {
             again: None,
         };
         let (parent, lineage, principal) = (call.parent.clone(), call.lineage.clone(), call.context.principal.clone());
-        let ReverseOutcome { answer: result, spent, .. } = upstream_tool.caller.call(call).await;
+        let ReverseOutcome { answer: result, spent, meta, .. } = upstream_tool.caller.call(call).await;
         let wall = clock.now().saturating_duration_since(began);
         if let Some(budget_source) = budget_source {
             budget_source.settle(spent, wall);
         }
-        let output_bytes = result.payload_bytes();
+        let (output_bytes, has_begun) = (result.payload_bytes(), may_have_begun(&result));
         let owner = || (principal, upstream_tool.id.clone());
-        let result = work_in_pool_if_large(output_bytes, owner, move || to_answer(result)).await;
+        let result = work_in_pool_if_large(output_bytes, owner, move || to_answer(result, meta)).await;
         if let Err(error) = &result {
             let tool = printable(&upstream_tool.tool.tool.name).into_owned();
             let (code, text) = (error.code(), error.to_string());
@@ -120,11 +121,31 @@ impl Runner {
             ..CallUsage::default()
         };
         let result = result.map(CallAnswer::Tool);
-        recorder.finish(FinishedCall::new(result, usage))
+        recorder.finish(FinishedCall { has_begun, ..FinishedCall::new(result, usage) })
     }
 }
 
-fn to_answer(result: Result<AgentResult, AgentError>) -> Result<Answer, CallError> {
+/// Whether the server may have got the call. Where it did not, nothing is in doubt, and the call can be made again.
+fn may_have_begun(result: &Result<AgentResult, AgentError>) -> bool {
+    match result {
+        // This host has found no connection, no such tool, or arguments of another shape.
+        Err(AgentError::NotSupported(_) | AgentError::UnknownTool(_) | AgentError::InvalidArguments(_)) => false,
+        // Too many calls are open there.
+        Err(AgentError::Exhausted(exhaustion)) => exhaustion.budget != BudgetKind::Calls,
+        Ok(_)
+        | Err(
+            AgentError::ToolError(_)
+            | AgentError::Timeout(_)
+            | AgentError::Cancelled
+            | AgentError::Denied(_)
+            | AgentError::Declined(_)
+            | AgentError::Cycle(_)
+            | AgentError::Failed(_),
+        ) => true,
+    }
+}
+
+fn to_answer(result: Result<AgentResult, AgentError>, meta: Map<String, Value>) -> Result<Answer, CallError> {
     let structured = |text: Option<String>| {
         text.map(|text| match serde_json::from_str(&text) {
             Ok(value) => Ok(StructuredContent { text, value }),
@@ -135,10 +156,10 @@ fn to_answer(result: Result<AgentResult, AgentError>) -> Result<Answer, CallErro
     let failed = |reason: String| Err(CallError::Upstream { reason });
     match result {
         Ok(AgentResult { content, structured: text, .. }) => {
-            Ok(Answer { content, structured: structured(text)?, is_error: false })
+            Ok(Answer { content, structured: structured(text)?, is_error: false, meta })
         }
         Err(AgentError::ToolError(ToolResult { content, structured: text, .. })) => {
-            Ok(Answer { content, structured: structured(text)?, is_error: true })
+            Ok(Answer { content, structured: structured(text)?, is_error: true, meta })
         }
         Err(AgentError::InvalidArguments(reason)) => Err(CallError::InvalidArguments { reason }),
         Err(AgentError::Timeout(limit)) => Err(CallError::DeadlineExceeded { limit: Duration::from_millis(limit) }),

@@ -2,6 +2,7 @@
 
 use super::entry::CatalogEntry;
 use super::snapshot::Catalog;
+use super::upstream_tool::UpstreamTool;
 use platform::changes::{Change, ChangeNotifier};
 use platform::sync::Mutex;
 use std::sync::Arc;
@@ -58,7 +59,10 @@ impl CurrentCatalog {
 fn difference(old: &Catalog, new: &Catalog) -> Vec<Change> {
     let mut changes = Vec::new();
     let upstream_tools = |catalog: &Catalog| -> Vec<_> {
-        catalog.upstream_tools().map(|(name, upstream)| (name.to_owned(), upstream.tool.tool.clone())).collect()
+        let shown = |(name, upstream): (&str, &UpstreamTool)| {
+            (name.to_owned(), upstream.tool.tool.clone(), upstream.tool.passed_on.clone())
+        };
+        catalog.upstream_tools().map(shown).collect()
     };
     if !is_same(old.tools(), new.tools(), |a, b| a.tool == b.tool) || upstream_tools(old) != upstream_tools(new) {
         changes.push(Change::Tools);

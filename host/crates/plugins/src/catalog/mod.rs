@@ -18,4 +18,4 @@ pub use missing::{Missing, MissingPlugins};
 pub use plugin::Plugin;
 pub(crate) use plugin::PluginTraffic;
 pub use snapshot::{Catalog, CatalogRules};
-pub use upstream_tool::UpstreamTool;
+pub use upstream_tool::{UpstreamOffers, UpstreamTool};

@@ -3,7 +3,7 @@
 use super::entry::CatalogEntry;
 use super::missing::{Missing, MissingPlugins};
 use super::plugin::Plugin;
-use super::upstream_tool::UpstreamTool;
+use super::upstream_tool::{UpstreamOffers, UpstreamTool};
 use crate::offer::{PluginTemplate, PluginTool};
 use policy::PluginId;
 use runtime::imports::{Prompt, ResourceInfo};
@@ -22,6 +22,10 @@ pub struct Catalog {
     pub(super) resources: Entries<ResourceInfo>,
     pub(super) templates: Entries<PluginTemplate>,
     pub(super) upstream_tools: BTreeMap<String, Arc<UpstreamTool>>,
+    /// What they were made from.
+    pub(super) upstreams: UpstreamOffers,
+    /// What servers list and clients do not get, by the name of the server.
+    pub(super) left_out: BTreeMap<String, Vec<String>>,
     pub(super) missing: MissingPlugins,
     /// Whether the host still waits for the tools of upstream servers.
     pub(super) connecting: bool,
@@ -88,6 +92,18 @@ impl Catalog {
     /// A tool of an upstream server by its exposed name.
     pub fn upstream_tool(&self, name: &str) -> Option<&Arc<UpstreamTool>> {
         self.upstream_tools.get(name)
+    }
+
+    /// What servers list and clients do not get, a sentence each, by the name of the server.
+    pub fn left_out(&self) -> &BTreeMap<String, Vec<String>> {
+        &self.left_out
+    }
+
+    /// The server whose tool this may be, and why it is not known: the server was not connected yet.
+    pub fn missing_upstream(&self, tool: &str) -> Option<(&str, &str)> {
+        let is_of = |server: &str| tool.strip_prefix(server).is_some_and(|rest| rest.starts_with("__"));
+        let missing = self.upstreams.missing.iter().find(|(server, _)| is_of(server))?;
+        Some((missing.0, missing.1))
     }
 
     pub fn upstream_tools(&self) -> impl Iterator<Item = (&str, &UpstreamTool)> {

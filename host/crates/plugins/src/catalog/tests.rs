@@ -1,6 +1,6 @@
 //! Which plugins can be loaded side by side, and what a new version announces.
 
-use super::{Catalog, CatalogError, CatalogRules, CurrentCatalog, Missing, MissingPlugins, Plugin};
+use super::{Catalog, CatalogError, CatalogRules, CurrentCatalog, Missing, MissingPlugins, Plugin, UpstreamOffers};
 use crate::components::PluginCode;
 use crate::offer::{self, CheckedOffer, definitions_digest};
 use platform::changes::{Change, ChangeNotifier};
@@ -181,7 +181,7 @@ async fn what_is_looked_for_is_waited_for_while_something_is_loaded() {
     // The plugin is there, and a server is still being connected.
     current.update(|now| now.with_plugins(vec![a.clone()], vec![], MissingPlugins::new())).unwrap();
     assert!(futures::poll!(&mut found).is_ready() && futures::poll!(&mut loaded).is_pending());
-    current.update(|now| now.with_upstream_tools(vec![])).unwrap();
+    current.update(|now| now.with_upstream_tools(UpstreamOffers::default())).unwrap();
     assert!(!loaded.await.is_loading());
     // Nothing that cannot come is waited for.
     let failed = missing(Missing::Failed("why".into()));

@@ -5,31 +5,45 @@ use super::resources;
 use super::uri_template::UriTemplate;
 use policy::{Digest, PluginId};
 use runtime::imports::{LazySchema, Offer, Prompt, ResourceInfo, ResourceTemplate, Tool};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// One of a plugin's tools. Its schemas are compiled when they are first used.
+/// A tool of a plugin or of a server. Its schemas are compiled when they are first used.
 #[derive(Debug)]
 pub struct PluginTool {
     pub tool: Tool,
+    /// Members of a server's own definition that this host passes on and does not read: icons, `_meta`, titles among the hints.
+    pub passed_on: Map<String, Value>,
     /// `tool.name`, which the records of its calls share.
     pub name: Arc<str>,
     /// The name by which plugins call it, or that a chain of calls has for it.
     pub full_name: Arc<str>,
-    input: LazySchema,
+    /// None: only the server of the tool checks its arguments.
+    input: Option<LazySchema>,
     output: LazySchema,
 }
 
 impl PluginTool {
     /// The schemas of `tool` were compiled before, and found to be valid.
     pub fn new(tool: Tool, full_name: String) -> Arc<Self> {
-        let (input, output) = (LazySchema::default(), LazySchema::default());
-        Arc::new(Self { name: tool.name.as_str().into(), full_name: full_name.into(), tool, input, output })
+        Arc::new(Self::with_check(tool, full_name, true))
+    }
+
+    /// A tool of a server that the operator chose. The server checks arguments itself, and `checks` says whether this host can, too:
+    /// whether it can read the input schema.
+    pub fn of_server(tool: Tool, full_name: String, passed_on: Map<String, Value>, checks: bool) -> Arc<Self> {
+        Arc::new(Self { passed_on, ..Self::with_check(tool, full_name, checks) })
+    }
+
+    fn with_check(tool: Tool, full_name: String, checks: bool) -> Self {
+        let (passed_on, output) = Default::default();
+        let (name, full_name, input) = (tool.name.as_str().into(), full_name.into(), checks.then(LazySchema::default));
+        Self { tool, passed_on, name, full_name, input, output }
     }
 
     /// Checks arguments against the input schema; the error is a sentence that says where and why they do not match.
     pub fn check_arguments(&self, arguments: &Value) -> Result<(), String> {
-        self.input.check(&self.tool.input_schema, arguments)
+        self.input.as_ref().map_or(Ok(()), |schema| schema.check(&self.tool.input_schema, arguments))
     }
 
     /// Checks a structured result against the output schema, if there is one.

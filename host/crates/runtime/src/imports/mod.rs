@@ -77,7 +77,9 @@ pub use provenance::Provenance;
 pub use publish::{Publish, PublishError, PublishedPrompt, Publisher, ResourceAttributes};
 pub use reconcile::{Effect, EffectAnswer, EffectInDoubt, Reconciler, Verdict};
 pub use resources::{ReadError, ResourceInfo, ResourceTemplate};
-pub use schema::{LazySchema, Schema, SchemaError, check_schema_extent, to_portable, unportable_parts};
+pub use schema::{
+    LazySchema, Schema, SchemaError, check_schema_extent, to_current_draft, to_portable, unportable_parts,
+};
 pub use sessions::{Session, SessionError};
 pub use state::{ExpectedVersion, PluginState, StateEntry, StateError, StateOwner, StateStore};
 pub use steering::{

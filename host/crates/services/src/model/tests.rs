@@ -81,7 +81,7 @@ fn results_of_tools_are_text() {
     };
     assert_eq!(content(outcome(vec![], Some("{\"n\":1}"), false)).unwrap(), "{\"n\":1}");
     assert_eq!(content(outcome(vec![Content::text("no")], Some("{}"), true)).unwrap(), "The tool failed: no");
-    let picture = Content { data: ContentData::Image(blob("image/png")), annotations: None };
+    let picture = Content::plain(ContentData::Image(blob("image/png")));
     assert!(content(outcome(vec![picture], None, false)).unwrap_err().contains("only text"));
 }
 

@@ -8,7 +8,7 @@ use platform::outbound::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use platform::outbound::{Method, OpenResponse, OutboundClient, OutboundError};
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
     AuthRequiredError, HttpStatusError, InsufficientScopeError, SseError, StreamableHttpClient, StreamableHttpError,
     StreamableHttpPostResponse,
@@ -122,7 +122,7 @@ impl HttpClient {
                     _ => return Ok(StreamableHttpPostResponse::Accepted),
                 };
                 let answer = match read_whole(&text, &self.account) {
-                    Incoming::Message(answer, _) => *answer,
+                    Incoming::Message(answer, _) => answer_to(asked, *answer),
                     Incoming::Nothing | Incoming::Incomplete => unreadable_answer(asked, "it is no message"),
                 };
                 Ok(StreamableHttpPostResponse::Json(answer, session))
@@ -228,6 +228,26 @@ impl StreamableHttpClient for HttpClient {
         custom: HashMap<HeaderName, HeaderValue>,
     ) -> Result<Events, Failure> {
         self.get(Target { uri, session, token, custom }, last_event).await
+    }
+}
+
+/// The answer to this request. Whatever else comes in its place, nobody would wait for it.
+fn answer_to(asked: RequestId, message: ServerJsonRpcMessage) -> ServerJsonRpcMessage {
+    let is_other = |id: &RequestId| id.to_string() != asked.to_string();
+    let other = match &message {
+        ServerJsonRpcMessage::Response(response) => Some(&response.id).filter(|id| is_other(id)),
+        ServerJsonRpcMessage::Error(error) => error.id.as_ref().filter(|id| is_other(id)),
+        ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => {
+            return unreadable_answer(asked, "it is a message of another kind");
+        }
+    };
+    if let Some(other) = other {
+        let reason = format!("it says that it answers the request {other}, and this one is {asked}");
+        return unreadable_answer(asked, &reason);
+    }
+    match message {
+        ServerJsonRpcMessage::Error(error) => ServerJsonRpcMessage::error(error.error, Some(asked)),
+        answer => answer,
     }
 }
 

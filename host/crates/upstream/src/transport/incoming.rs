@@ -2,14 +2,15 @@
 //! parser tries one type after the other, and copies the message for each.
 
 use crate::error::UNREADABLE;
-use crate::peer_account::PeerAccount;
+use crate::listed_tool::LISTED_META;
+use crate::peer_account::{PeerAccount, beginning};
 use protocol::json_text::{member_of, memory_of};
 use rmcp::model::{
-    CallToolResult, ErrorCode, ErrorData, ListToolsResult, RequestId, ServerJsonRpcMessage, ServerResult, Tool,
+    CallToolResult, ErrorCode, ErrorData, Icon, ListToolsResult, RequestId, ServerJsonRpcMessage, ServerResult,
 };
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// Length of one message, in bytes. Bounds what a server that never ends its line makes us keep.
@@ -111,9 +112,14 @@ fn parse(text: &str, account: &PeerAccount) -> serde_json::Result<(ServerJsonRpc
 fn parse_result(text: &str, account: &PeerAccount) -> serde_json::Result<(ServerResult, bool)> {
     let ResultShape { tools, content, structured } = serde_json::from_str(text)?;
     if tools.is_some() {
-        let whole = serde_json::from_str(text).map(|list| (list, true));
-        let (list, is_whole) = whole.or_else(|_| readable_tools(text, account).map(|list| (list, false)))?;
-        return Ok((ServerResult::ListToolsResult(list), is_whole));
+        account.count_list(text.len() as u64);
+        // The library's type has no member for how a tool is executed.
+        if !text.contains("\"execution\"")
+            && let Ok(list) = serde_json::from_str(text)
+        {
+            return Ok((ServerResult::ListToolsResult(list), true));
+        }
+        return mended_list(text).map(|list| (ServerResult::ListToolsResult(list), false));
     }
     if content.or(structured).is_some() {
         return serde_json::from_str::<CallToolResult>(text).map(|result| (ServerResult::CallToolResult(result), true));
@@ -121,19 +127,36 @@ fn parse_result(text: &str, account: &PeerAccount) -> serde_json::Result<(Server
     serde_json::from_str(text).map(|result| (result, true))
 }
 
-/// A list of tools without those that cannot be read: one of them does not hide the others.
-fn readable_tools(text: &str, account: &PeerAccount) -> serde_json::Result<ListToolsResult> {
+/// A list of tools of which some cannot be read: one of them does not hide the others, nor one member the rest of its tool.
+fn mended_list(text: &str) -> serde_json::Result<ListToolsResult> {
     let mut list: Value = serde_json::from_str(text)?;
-    if let Some(Value::Array(tools)) = list.get_mut("tools") {
-        tools.retain(|tool| match Tool::deserialize(tool) {
-            Ok(_) => true,
-            Err(error) => {
-                account.log_unreadable(&tool.to_string(), &format!("a tool is left out: {error}"));
-                false
-            }
-        });
-    }
+    list.get_mut("tools").and_then(Value::as_array_mut).into_iter().flatten().for_each(mend_tool);
     serde_json::from_value(list)
+}
+
+/// Leaves out members of another kind than the protocol's, and notes what the library does not read.
+fn mend_tool(tool: &mut Value) {
+    if !tool.get("name").is_some_and(Value::is_string) {
+        let unreadable = format!("it has no name: {}", beginning(&tool.to_string()));
+        *tool = json!({ "name": "", "inputSchema": {}, "_meta": { LISTED_META: { "unreadable": unreadable } } });
+        return;
+    }
+    let Some(members) = tool.as_object_mut() else { return };
+    members.retain(|key, value| match key.as_str() {
+        "title" | "description" => value.is_string(),
+        "outputSchema" | "_meta" | "annotations" => value.is_object(),
+        "icons" => Vec::<Icon>::deserialize(&*value).is_ok(),
+        _ => true,
+    });
+    if let Some(Value::Object(hints)) = members.get_mut("annotations") {
+        hints.retain(|key, value| if key == "title" { value.is_string() } else { value.is_boolean() });
+    }
+    if !members.get("inputSchema").is_some_and(Value::is_object) {
+        members.insert("inputSchema".into(), json!({}));
+    }
+    if let Some(support) = members.get("execution").and_then(|execution| execution.get("taskSupport")).cloned() {
+        members.entry("_meta").or_insert_with(|| json!({}))[LISTED_META] = json!({ "taskSupport": support });
+    }
 }
 
 /// An error, also where it is only a text.
@@ -261,19 +284,39 @@ mod tests {
     }
 
     #[test]
-    fn one_bad_tool_does_not_hide_the_others() {
+    fn one_bad_tool_does_not_hide_the_others_nor_one_bad_member_the_rest() {
         let good = r#"{"name":"good","inputSchema":{"type":"object"}}"#;
-        for bad in [
-            r#"{"name":"bad"}"#,
-            r#"{"name":"bad","inputSchema":true}"#,
-            r#"{"name":"bad","inputSchema":{},"annotations":{"title":5}}"#,
-            "7",
+        for (bad, name) in [
+            (r#"{"name":"bad"}"#, "bad"),
+            (r#"{"name":"bad","inputSchema":true,"outputSchema":[],"_meta":7}"#, "bad"),
+            (r#"{"name":"bad","inputSchema":{},"annotations":{"title":5,"readOnlyHint":true}}"#, "bad"),
+            (r#"{"name":"bad","inputSchema":{},"annotations":[],"icons":[7],"title":5}"#, "bad"),
+            ("7", ""),
+            (r#"{"name":7,"inputSchema":{}}"#, ""),
         ] {
             let text = format!(r#"{{"id":1,"result":{{"tools":[{bad},{good}],"nextCursor":"n"}}}}"#);
             let ServerJsonRpcMessage::Response(listed) = message(text.as_bytes()) else { panic!("{bad}") };
             let ServerResult::ListToolsResult(list) = listed.result else { panic!("{bad}") };
-            assert_eq!(list.tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>(), ["good"], "{bad}");
+            assert_eq!(list.tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>(), [name, "good"], "{bad}");
             assert_eq!(list.next_cursor.as_deref(), Some("n"));
+            let is_noted = list.tools[0].meta.as_ref().is_some_and(|meta| meta.contains_key(LISTED_META));
+            assert_eq!(is_noted, name.is_empty(), "{bad}");
+            let read_only = list.tools[0].annotations.as_ref().and_then(|hints| hints.read_only_hint);
+            assert_eq!(read_only.is_some(), bad.contains("readOnly"), "{bad}");
         }
+    }
+
+    #[test]
+    fn how_a_tool_is_executed_is_noted_and_lists_are_counted() {
+        let account = PeerAccount::new("far");
+        let tool = r#"{"name":"a","inputSchema":{},"execution":{"taskSupport":"required"},"_meta":{"x":1}}"#;
+        let text = format!(r#"{{"id":1,"result":{{"tools":[{tool}]}}}}"#);
+        let Incoming::Message(listed, false) = read(text.as_bytes(), &account) else { panic!("{text}") };
+        let listed = serde_json::to_value(&*listed).unwrap();
+        let noted = json!({ "x": 1, LISTED_META: { "taskSupport": "required" } });
+        assert_eq!(listed["result"]["tools"][0]["_meta"], noted);
+        assert!(account.listed_bytes() > tool.len() as u64, "{}", account.listed_bytes());
+        account.begin_list();
+        assert_eq!(account.listed_bytes(), 0);
     }
 }

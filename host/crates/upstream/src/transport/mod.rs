@@ -6,6 +6,8 @@ mod incoming;
 mod lines;
 mod program;
 
+pub(super) use self::error::{KnownFailure, known_failure};
+
 use self::error::{ConnectError, HANDSHAKE_TIMEOUT};
 use self::http::HttpClient;
 use self::lines::Lines;

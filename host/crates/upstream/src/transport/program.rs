@@ -1,21 +1,18 @@
 //! A server that is a program on this machine: its start, and what it writes to stderr.
 
 use super::error::ConnectError;
+use crate::line_rate::LineRate;
 use crate::settings::UpstreamSettings;
 use platform::clock::Clock;
 use platform::programs::{ProgramLife, StartedProgram};
 use platform::telemetry::printable;
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use tokio::net::unix::pipe::{Receiver, Sender};
 
 /// Length of one logged line of a program's stderr, in bytes. Bounds what it can write into the log at once.
 const MAX_LINE: u64 = 4 << 10;
-/// Logged lines of a program in a period. Bounds what it can write into the log over time; the others are counted.
-const MAX_LINES: u64 = 500;
-const PERIOD: Duration = Duration::from_secs(10);
 
 /// A program that runs until this is dropped, and the ends of its pipes.
 pub(super) struct ProgramPipes {
@@ -40,23 +37,14 @@ pub(super) async fn start(settings: &UpstreamSettings, clock: Arc<dyn Clock>) ->
 async fn log_stderr(server: String, stderr: impl AsyncRead + Unpin, clock: Arc<dyn Clock>) {
     let mut stderr = BufReader::new(stderr);
     let mut line = Vec::new();
-    let (mut began, mut lines) = (clock.now(), 0u64);
-    let told = |lines: u64| match lines.saturating_sub(MAX_LINES) {
-        0 => {}
-        more => tracing::warn!(target: "upstream", server, "{more} more lines of the program's stderr are left out"),
-    };
+    let rate = LineRate::new(clock, &server, "lines of the program's stderr");
     loop {
         line.clear();
         match (&mut stderr).take(MAX_LINE).read_until(b'\n', &mut line).await {
-            Ok(0) | Err(_) => return told(lines),
+            Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
-        if clock.now().saturating_duration_since(began) >= PERIOD {
-            told(lines);
-            (began, lines) = (clock.now(), 0);
-        }
-        lines += 1;
-        if lines <= MAX_LINES {
+        if rate.passes() {
             let text = String::from_utf8_lossy(&line);
             tracing::info!(target: "upstream", server, "{}", printable(text.trim_end()));
         }

@@ -45,7 +45,7 @@ fn content(part: w::ContentPart, read: &mut usize) -> wasmtime::Result<(Content,
     let utf8 =
         |data| String::from_utf8(data).map_err(|_| invalid(format!("a part of type {kind:.80} is not valid UTF-8")));
     let blob = |data| Blob { mime_type: media.clone(), data };
-    let plain = |data| Ok((Content { data, annotations: None }, None));
+    let plain = |data| Ok((Content::plain(data), None));
     match kind.as_str() {
         "application/json" => {
             let json = utf8(part.data)?;

@@ -62,7 +62,7 @@ async fn call_all(
     let fuel_owed = imports.scope.lineage.take_owed_fuel();
     let mut results = Vec::with_capacity(made.len());
     let mut external_cpu = Duration::ZERO;
-    for h::ReverseOutcome { answer, private, spent } in made {
+    for h::ReverseOutcome { answer, private, spent, .. } in made {
         // CPU time of a nested call is already part of ours, unless it was spent elsewhere.
         external_cpu = external_cpu.saturating_add(spent.elsewhere);
         results.push(answer.map(|result| result_to_guest(result, private.is_some())).map_err(error_to_guest));

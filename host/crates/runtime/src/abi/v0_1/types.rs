@@ -63,7 +63,7 @@ pub(super) fn content_from_guest(content: w::Content) -> h::Content {
         }
         w::ContentData::Resource(resource) => h::ContentData::Resource(embedded_resource_from_guest(resource)),
     };
-    h::Content { data, annotations: content.annotations.map(annotations_from_guest) }
+    h::Content { annotations: content.annotations.map(annotations_from_guest), ..h::Content::plain(data) }
 }
 
 pub(super) fn embedded_resource_from_guest(resource: w::EmbeddedResource) -> h::EmbeddedResource {

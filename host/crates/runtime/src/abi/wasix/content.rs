@@ -31,7 +31,7 @@ pub(super) fn content(value: Val) -> Result<h::Content> {
         "embedded-resource" | "mcp-resource" => h::ContentData::Resource(embedded(&mut block)?),
         _ => return Err(mismatch("a kind of content that this host knows")),
     };
-    Ok(h::Content { data, annotations: block.option("annotations", annotations)? })
+    Ok(h::Content { annotations: block.option("annotations", annotations)?, ..h::Content::plain(data) })
 }
 
 pub(super) fn resource(value: Val) -> Result<h::EmbeddedResource> {

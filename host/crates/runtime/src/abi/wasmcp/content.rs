@@ -28,7 +28,7 @@ pub(super) fn content(value: Val, streams: &mut Streams) -> Result<h::Content> {
         "embedded-resource" => h::ContentData::Resource(block.take("resource", |value| resource(value, streams))?),
         _ => return Err(mismatch("a kind of content that this host knows")),
     };
-    Ok(h::Content { data, annotations: options.option("annotations", annotations)? })
+    Ok(h::Content { annotations: options.option("annotations", annotations)?, ..h::Content::plain(data) })
 }
 
 pub(super) fn resource(value: Val, streams: &mut Streams) -> Result<h::EmbeddedResource> {

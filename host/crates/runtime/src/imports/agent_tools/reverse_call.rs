@@ -17,6 +17,7 @@ use platform::audit::CallAudit;
 use platform::telemetry::ActiveSpan;
 use policy::{Budget, BudgetUsage, Lineage, Origin};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -57,12 +58,20 @@ pub struct ReverseOutcome {
     /// The origin to which the answer is private, failures included: what its caller learns of it must not be passed on.
     pub private: Option<Origin>,
     pub spent: BudgetUsage,
+    /// What another server says in `_meta` of its result, for a client that gets the result as it is.
+    #[serde(default)]
+    pub meta: Map<String, Value>,
 }
 
 impl ReverseOutcome {
     /// Nobody was asked, so nothing private is in the error.
     pub fn unasked(error: AgentError) -> Self {
-        Self { answer: Err(error), private: None, spent: BudgetUsage::default() }
+        Self::free(Err(error))
+    }
+
+    /// An answer that is private to nobody, and for which nothing ran here.
+    pub fn free(answer: Result<AgentResult, AgentError>) -> Self {
+        Self { answer, private: None, spent: BudgetUsage::default(), meta: Map::new() }
     }
 }
 
@@ -183,7 +192,7 @@ impl ReverseCall {
         let in_doubt = EffectInDoubt { step: step.name().unwrap_or_default(), import: "agent-tools.call", effect };
         let again = match reconciler.reconcile(in_doubt).await {
             Verdict::Done(EffectAnswer::AgentTool(result)) => {
-                return Some(ReverseOutcome { answer: told(result), private: None, spent: BudgetUsage::default() });
+                return Some(ReverseOutcome::free(told(result)));
             }
             Verdict::NotDone => Again::Safe,
             Verdict::Done(EffectAnswer::Http { .. }) | Verdict::Unknown => Again::Unknown,
@@ -205,7 +214,7 @@ impl ReverseCall {
             None => None,
         };
         let mut span = ReverseCallSpan { audit, lane, tool, outcome: "cancelled", bytes: 0, span: self.span.take() };
-        let ReverseOutcome { answer, private, spent } = match (recorded, journaled) {
+        let ReverseOutcome { answer, private, spent, meta } = match (recorded, journaled) {
             (Some(RecordedCall { outcome, sent: (chunks, bytes) }), Some(ReverseCallStep { output, .. })) => {
                 agent.replayed(&self.name);
                 output.advance(chunks, bytes);
@@ -236,6 +245,6 @@ impl ReverseCall {
         span.bytes = bytes;
         let answer = lineage.count_result(bytes).map_err(AgentError::from).and(answer);
         span.outcome = answer.as_ref().map_or_else(AgentError::name, |_| "ok");
-        ReverseOutcome { answer, private, spent }
+        ReverseOutcome { answer, private, spent, meta }
     }
 }

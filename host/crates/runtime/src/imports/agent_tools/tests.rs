@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use futures::FutureExt as _;
 use platform::clock::{Clock, SystemClock};
 use platform::sync::Mutex;
-use policy::{Authority, Budget, BudgetUsage, Limits, Lineage, Origin, PluginId, Side};
+use policy::{Authority, Budget, Limits, Lineage, Origin, PluginId, Side};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -45,7 +45,7 @@ impl ToolCaller for Notes {
         }
         let content = vec![Content::text("added now")];
         let answer = AgentResult { content, structured: None, origin: Origin::Client, edited: None };
-        ReverseOutcome { answer: Ok(answer), private: None, spent: BudgetUsage::default() }
+        ReverseOutcome::free(Ok(answer))
     }
 }
 

@@ -6,12 +6,14 @@
 mod cost;
 mod lazy;
 mod meter;
+mod older_drafts;
 mod portable;
 mod references;
 #[cfg(test)]
 mod tests;
 
 pub use lazy::LazySchema;
+pub use older_drafts::to_current_draft;
 pub use portable::{to_portable, unportable_parts};
 
 use cost::SchemaCost;

@@ -8,11 +8,13 @@ use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
 /// Keywords that hold a schema, a list of schemas, or a map of them.
-const SCHEMAS: [&str; 8] = ["not", "if", "then", "else", "items", "contains", "propertyNames", "contentSchema"];
-const LISTS: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
-const MAPS: [&str; 6] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
+pub(super) const SCHEMAS: [&str; 8] =
+    ["not", "if", "then", "else", "items", "contains", "propertyNames", "contentSchema"];
+pub(super) const LISTS: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
+pub(super) const MAPS: [&str; 6] =
+    ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
 /// Keywords whose schema every client knows as `true` and `false`, and some only so.
-const USUALLY_BOOLEAN: [&str; 4] =
+pub(super) const USUALLY_BOOLEAN: [&str; 4] =
     ["additionalProperties", "additionalItems", "unevaluatedProperties", "unevaluatedItems"];
 
 /// The formats of JSON Schema 2020-12. Clients warn of each other one, such as `uint64`, at the user's terminal.

@@ -3,6 +3,7 @@
 use crate::journal::bytes;
 use platform::telemetry::is_unsafe;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
@@ -79,11 +80,19 @@ pub enum ContentData {
 pub struct Content {
     pub data: ContentData,
     pub annotations: Option<Annotations>,
+    /// Members of another server's block that the host passes on and does not read: `_meta`, and the icons of a link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed_on: Option<Map<String, Value>>,
 }
 
 impl Content {
     pub fn text(text: impl Into<String>) -> Self {
-        Self { data: ContentData::Text(text.into()), annotations: None }
+        Self::plain(ContentData::Text(text.into()))
+    }
+
+    /// With nothing besides.
+    pub fn plain(data: ContentData) -> Self {
+        Self { data, annotations: None, passed_on: None }
     }
 
     /// Bytes of payload, as counted against the output limit.
@@ -96,10 +105,14 @@ impl Content {
                 let optional = option(&link.title) + option(&link.description) + option(&link.mime_type);
                 link.uri.len() + link.name.len() + optional
             }
-            ContentData::Resource(resource) => return resource.size(),
+            ContentData::Resource(resource) => return resource.size() + self.passed_on_size(),
         };
         let hints = self.annotations.as_ref().map_or(0, |hints| option(&hints.last_modified));
-        (bytes + hints) as u64
+        (bytes + hints) as u64 + self.passed_on_size()
+    }
+
+    fn passed_on_size(&self) -> u64 {
+        self.passed_on.iter().flatten().map(|(key, value)| (key.len() + value.to_string().len()) as u64).sum()
     }
 
     /// Checks that it can be sent; the error is a sentence.
@@ -150,7 +163,7 @@ mod tests {
     fn a_link_is_a_uri_without_a_script_scheme() {
         let check = |uri: &str| {
             let resource = EmbeddedResource { uri: uri.into(), mime_type: None, body: ResourceBody::Text("a".into()) };
-            Content { data: ContentData::Resource(resource), annotations: None }.check()
+            Content::plain(ContentData::Resource(resource)).check()
         };
         for good in [
             "https://a.example/b?c=d#e",

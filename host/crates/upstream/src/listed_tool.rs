@@ -1,0 +1,269 @@
+//! One tool of a server's list: from the server's definition to what this host offers. The operator chose the server, so what
+//! cannot be checked here is passed on, and the server checks it. What nobody sees of a text is removed.
+
+use crate::text::{visible, visible_members};
+use platform::telemetry::is_unsafe;
+use platform::text::truncate;
+use plugins::offer::{PluginTool, find_unportable};
+use protocol::names::OWN_META_PREFIX;
+use rmcp::model as m;
+use runtime::imports::{Execution, Schema, Tool, ToolAnnotations, to_current_draft};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// Where the transport notes of a definition what the library's type for it has no member for. A server that writes it itself says
+/// no more than it could anyway.
+pub(super) const LISTED_META: &str = "dev.portcullis/listed";
+/// Length of a tool's name, in bytes. Bounds what every record of a call holds.
+const MAX_NAME: usize = 512;
+/// Length of a title, in bytes: people see it in one line.
+const MAX_TITLE: usize = 1 << 10;
+/// Length of a description, in bytes. Bounds how much of a model's context one tool fills.
+const MAX_DESCRIPTION: usize = 64 << 10;
+/// What an icon's address begins with. Bounds what clients are made to open: other schemes are programs or files.
+const ICON_SCHEMES: [&str; 3] = ["https://", "http://", "data:image/"];
+
+/// A tool that is used.
+pub(super) struct ListedTool {
+    pub(super) tool: Arc<PluginTool>,
+    /// What some clients cannot read of it, and what is not checked here.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Reads a definition. The error says why the tool cannot be used. `follows_tasks`: whether calls may become tasks of the server.
+pub(super) fn read_tool(server: &str, tool: m::Tool, follows_tasks: bool) -> Result<ListedTool, String> {
+    let m::Tool { name: given, title, description, input_schema, output_schema, annotations, icons, meta, .. } = tool;
+    let mut meta = meta.map(|meta| meta.0).unwrap_or_default();
+    let listed = meta.remove(LISTED_META).unwrap_or_default();
+    if let Some(reason) = listed["unreadable"].as_str() {
+        return Err(reason.to_owned());
+    }
+    if listed["taskSupport"] == "required" && !follows_tasks {
+        return Err(
+            "it runs only as a task, and the server has no tasks that this host can follow: those of 2026-07-28".into(),
+        );
+    }
+    meta.retain(|key, _| !key.starts_with(OWN_META_PREFIX));
+    let name = visible(&given).split_whitespace().collect::<Vec<_>>().join(" ");
+    if name.is_empty() || name.len() > MAX_NAME {
+        return Err(format!("its name is not 1 to {MAX_NAME} bytes that people can see"));
+    }
+
+    let hints = annotations.unwrap_or_default();
+    let line = |text: String| truncate(&visible(&text).replace(['\n', '\t'], " "), MAX_TITLE).to_owned();
+    let (title, hint) = (title.map(line), hints.title.map(line));
+    let mut passed_on = Map::new();
+    if name != given {
+        passed_on.insert("name".into(), given.into_owned().into());
+    }
+    if let (Some(_), Some(hint)) = (&title, &hint) {
+        passed_on.insert("annotations".into(), json!({ "title": hint }));
+    }
+    let is_shown = |icon: &m::Icon| {
+        ICON_SCHEMES.iter().any(|scheme| icon.src.starts_with(scheme)) && !icon.src.contains(is_unsafe)
+    };
+    let icons: Vec<_> = icons.unwrap_or_default().into_iter().filter(is_shown).collect();
+    if !icons.is_empty() {
+        passed_on.insert("icons".into(), json!(icons));
+    }
+    if !meta.is_empty() {
+        passed_on.insert("_meta".into(), meta.into());
+    }
+
+    let mut warnings = Vec::new();
+    let mut input = to_current_draft(visible_members((*input_schema).clone()));
+    // Arguments are always an object, whatever is written here.
+    input.insert("type".into(), "object".into());
+    let input_schema = Value::Object(input).to_string();
+    let checked = Schema::compile(&input_schema);
+    if let Err(error) = &checked {
+        warnings.push(format!("the arguments of the tool `{name}` are checked by the server alone: {error}"));
+    }
+    let output = output_schema.map(|schema| to_current_draft(visible_members((*schema).clone())));
+    // Some clients lose the whole list for a result that is no object.
+    let output_schema = output.filter(|schema| schema.get("type").is_some_and(|kind| kind == "object"));
+    let description = visible(description.as_deref().unwrap_or_default()).into_owned();
+    if description.len() > MAX_DESCRIPTION {
+        warnings.push(format!("the description of the tool `{name}` is cut to {MAX_DESCRIPTION} bytes"));
+    }
+    let is_plain = |c: char| c.is_ascii_graphic();
+    let own_name = (!name.chars().all(is_plain)).then(|| name.clone());
+    let tool = Tool {
+        title: title.or(hint).or(own_name),
+        description: truncate(&description, MAX_DESCRIPTION).to_owned(),
+        input_schema,
+        output_schema: output_schema.map(|schema| Value::Object(schema).to_string()),
+        annotations: ToolAnnotations {
+            read_only: hints.read_only_hint,
+            destructive: hints.destructive_hint,
+            idempotent: hints.idempotent_hint,
+            open_world: hints.open_world_hint,
+        },
+        execution: Execution::Inline,
+        icons: Vec::new(),
+        name,
+    };
+    let unportable = find_unportable(&tool).into_iter();
+    warnings.extend(unportable.map(|part| format!("some clients may lose all tools: {part}")));
+    let full_name = format!("{server}.{}", tool.name);
+    Ok(ListedTool { tool: PluginTool::of_server(tool, full_name, passed_on, checked.is_ok()), warnings })
+}
+
+/// The name by which the server knows its tool.
+pub(super) fn given_name(tool: &PluginTool) -> &str {
+    tool.passed_on.get("name").and_then(Value::as_str).unwrap_or(&tool.tool.name)
+}
+
+/// About the size of a definition's text, in bytes.
+pub(super) fn size_of(tool: &m::Tool) -> usize {
+    let members =
+        |members: &m::JsonObject| members.iter().map(|(key, value)| key.len() + 4 + text_length(value)).sum::<usize>();
+    let icons = tool.icons.iter().flatten().map(|icon| icon.src.len() + 64).sum::<usize>();
+    tool.name.len()
+        + tool.title.as_deref().map_or(0, str::len)
+        + tool.description.as_deref().map_or(0, str::len)
+        + members(&tool.input_schema)
+        + tool.output_schema.as_deref().map_or(0, members)
+        + tool.meta.as_ref().map_or(0, |meta| members(&meta.0))
+        + tool.annotations.as_ref().and_then(|hints| hints.title.as_deref()).map_or(0, str::len)
+        + icons
+}
+
+/// About the length of a value's JSON text.
+fn text_length(value: &Value) -> usize {
+    // serde_json bounds the recursion at 128.
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(|item| 1 + text_length(item)).sum::<usize>() + 2,
+        Value::Object(items) => items.iter().map(|(key, item)| key.len() + 4 + text_length(item)).sum::<usize>() + 2,
+        Value::Null | Value::Bool(_) | Value::Number(_) => 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(change: impl FnOnce(&mut Value)) -> Result<ListedTool, String> {
+        let mut tool = json!({ "name": "read", "description": "Reads.", "inputSchema": { "type": "object" } });
+        change(&mut tool);
+        read_tool("server", serde_json::from_value(tool).unwrap(), false)
+    }
+
+    fn with_input(schema: Value) -> ListedTool {
+        read(|tool| tool["inputSchema"] = schema).unwrap()
+    }
+
+    fn schema_of(listed: &ListedTool) -> Value {
+        serde_json::from_str(&listed.tool.tool.input_schema).unwrap()
+    }
+
+    #[test]
+    fn what_cannot_be_compiled_loses_only_its_check() {
+        let wrong = json!({ "a": 7 });
+        let strict = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
+        assert!(with_input(strict.clone()).tool.check_arguments(&wrong).is_err());
+        let ahead = json!({ "type": "object", "properties": { "a": { "type": "string", "pattern": "^(?!x)" } } });
+        let mut long = strict.clone();
+        long["description"] = "y".repeat(70_000).into();
+        let mut deep = strict.clone();
+        for _ in 0..40 {
+            deep = json!({ "type": "object", "properties": { "a": deep } });
+        }
+        let mut wide = strict.clone();
+        wide["$defs"] = (0..5_000).map(|at| (format!("d{at}"), json!({}))).collect::<Map<_, _>>().into();
+        for schema in [ahead, long, deep, wide] {
+            let listed = with_input(schema.clone());
+            assert_eq!(schema_of(&listed), schema, "shown as given");
+            assert_eq!(listed.tool.check_arguments(&wrong), Ok(()));
+            assert!(listed.warnings[0].contains("checked by the server alone"), "{:?}", listed.warnings);
+        }
+    }
+
+    #[test]
+    fn older_drafts_and_slips_are_shown_in_the_current_draft_and_checked() {
+        for properties in [
+            json!({ "a": { "type": "string", "required": true } }),
+            json!({ "a": { "type": "string", "description": null } }),
+            json!({ "a": { "type": "string" }, "b": { "type": "array", "items": [{ "type": "string" }] } }),
+        ] {
+            let listed = with_input(json!({ "type": "object", "properties": properties }));
+            assert!(listed.warnings.is_empty(), "{:?}", listed.warnings);
+            assert!(listed.tool.check_arguments(&json!({ "a": 7 })).is_err(), "{properties}");
+        }
+        assert_eq!(schema_of(&with_input(json!({ "properties": [] }))), json!({ "properties": {}, "type": "object" }));
+        for kind in
+            [json!({}), json!({ "type": ["null", "object"] }), json!({ "type": "string" }), json!({ "type": 7 })]
+        {
+            assert_eq!(schema_of(&with_input(kind)), json!({ "type": "object" }));
+        }
+    }
+
+    #[test]
+    fn hidden_characters_are_removed_and_no_reason_to_leave_a_tool_out() {
+        for (hidden, seen) in
+            [("a\u{1b}[2J", "a[2J"), ("a\u{e0041}", "a"), ("a\u{200b}b", "ab"), ("می\u{200c}خ", "می\u{200c}خ")]
+        {
+            let schema = json!({ "type": "object", "properties": { hidden: { "enum": [hidden] } } });
+            let listed = read(|tool| {
+                (tool["title"], tool["description"]) = (hidden.into(), hidden.into());
+                (tool["inputSchema"], tool["outputSchema"]) = (schema.clone(), schema.clone());
+            });
+            let tool = &listed.unwrap().tool.tool;
+            assert_eq!((tool.title.as_deref(), tool.description.as_str()), (Some(seen), seen));
+            for text in [&tool.input_schema, tool.output_schema.as_ref().unwrap()] {
+                assert_eq!(
+                    serde_json::from_str::<Value>(text).unwrap()["properties"],
+                    json!({ seen: { "enum": [seen] } })
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_kept_as_people_see_them_and_sent_as_they_are() {
+        for (given, shown) in
+            [("two words", "two words"), (" a\n b\u{200b}", "a b"), ("保存文件", "保存文件"), ("a/b", "a/b")]
+        {
+            let listed = read(|tool| tool["name"] = given.into()).unwrap().tool;
+            assert_eq!((&*listed.tool.name, given_name(&listed)), (shown, given));
+            assert_eq!(listed.tool.title.as_deref(), (!shown.is_ascii() || shown.contains(' ')).then_some(shown));
+        }
+        let titled = read(|tool| (tool["name"], tool["title"]) = ("保存".into(), "Save".into())).unwrap();
+        assert_eq!(titled.tool.tool.title.as_deref(), Some("Save"));
+        for bad in ["", " ", "\u{200b}", &"x".repeat(600)] {
+            assert!(read(|tool| tool["name"] = bad.into()).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn parts_that_the_host_does_not_read_are_passed_on() {
+        let (good, bad) =
+            (json!({ "src": "https://a.example/i.png", "theme": "dark" }), json!({ "src": "javascript:x" }));
+        let listed = read(|tool| {
+            tool["icons"] = json!([good, bad]);
+            tool["_meta"] = json!({ "ui": { "resourceUri": "ui://a" }, "dev.portcullis/source": "forged" });
+            (tool["title"], tool["annotations"]) = ("One".into(), json!({ "title": "Two", "readOnlyHint": true }));
+        });
+        let passed_on = &listed.unwrap().tool.passed_on;
+        let expected = json!({ "annotations": { "title": "Two" }, "icons": [good], "_meta": { "ui": { "resourceUri": "ui://a" } } });
+        assert_eq!(Value::Object(passed_on.clone()), expected);
+    }
+
+    #[test]
+    fn a_tool_that_needs_tasks_is_left_out_where_there_are_none() {
+        let needs = |support: &str, follows_tasks| {
+            let meta = json!({ LISTED_META: { "taskSupport": support } });
+            let tool = json!({ "name": "a", "inputSchema": {}, "_meta": meta });
+            read_tool("server", serde_json::from_value(tool).unwrap(), follows_tasks).is_ok()
+        };
+        assert!(needs("optional", false) && needs("required", true) && !needs("required", false));
+    }
+
+    #[test]
+    fn long_texts_are_cut() {
+        let listed = read(|tool| tool["description"] = "x".repeat(100_000).into()).unwrap();
+        assert_eq!(listed.tool.tool.description.len(), MAX_DESCRIPTION);
+        assert!(listed.warnings[0].contains("is cut to"), "{:?}", listed.warnings);
+    }
+}

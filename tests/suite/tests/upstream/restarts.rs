@@ -1,0 +1,55 @@
+//! A server that is being started again: its tools say so, and a call that never left can be made again.
+
+use super::{children, kill, names};
+use serde_json::{Value, json};
+use std::fs;
+use suite::{Called, Client, Home, PATIENCE, Server, eventually, paths};
+
+const KEY: &str = "dev.portcullis/idempotencyKey";
+
+fn call(client: &mut Client, key: &str) -> Called {
+    let params = json!({"name": "late__run", "arguments": {}, "_meta": {KEY: key}});
+    Called(client.request("tools/call", params))
+}
+
+#[test]
+fn while_a_server_is_started_again_its_tools_say_so() {
+    let home = Home::new();
+    let script = paths::root().join("tests/suite/tests/upstream/server.py");
+    let late = home.path().join("late.py");
+    let (python, file) = (paths::python().display().to_string(), late.display().to_string());
+    let config = format!("[upstream.late]\ncommand = [{python:?}, {file:?}]\n\n");
+    let mut client = Client::of_server(Server::start_in(home, &config));
+    client.server.wait_for_log("not connected");
+    // Not known yet, and not unknown either.
+    let refused = client.request("tools/call", json!({"name": "late__run", "arguments": {}}));
+    assert!(refused.message["error"]["message"].as_str().is_some_and(says_so), "{}", refused.message);
+
+    fs::copy(&script, &late).unwrap();
+    let is_listed = |client: &mut Client| (names(client) == ["late__run"]).then_some(());
+    eventually(PATIENCE, || is_listed(&mut client)).expect("it is found");
+    call(&mut client, "first").good();
+
+    // It cannot be started again.
+    fs::remove_file(&late).unwrap();
+    children(&client.server).into_iter().for_each(kill);
+    let gone = eventually(PATIENCE, || {
+        let called = client.call("late__run", json!({}));
+        (called.is_error() && says_so(&called.text())).then_some(())
+    });
+    gone.unwrap_or_else(|| panic!("it does not say so\n{}", client.server.log()));
+    let refused = call(&mut client, "second");
+    assert_eq!(refused.code(), "upstream-failed", "{}", refused.result());
+    assert!(says_so(&refused.text()), "{}", refused.text());
+    assert_eq!(names(&mut client), ["late__run"], "it stays listed");
+
+    fs::copy(&script, &late).unwrap();
+    // The same intended call, which has done nothing so far.
+    let called = eventually(PATIENCE, || Some(call(&mut client, "second")).filter(|called| !called.is_error()));
+    let said: Value = serde_json::from_str(&called.expect("it comes back").good()).unwrap();
+    assert!(said["environment"].is_array(), "{said}");
+}
+
+fn says_so(text: &str) -> bool {
+    text.contains("the server `late` is not connected at the moment") && text.contains("try again")
+}
