@@ -148,12 +148,11 @@ impl ChunkState {
 impl Chunks {
     fn log_chunk(&self, seq: u64, chunk: Chunk) {
         let mut state = self.state.lock();
-        state.count_sent(seq, &chunk.content);
         state.bytes += chunk.content.iter().map(Content::size).sum::<u64>();
         if let Some(text) = chunk.content.iter().rev().find_map(text_for_models) {
             state.newest = shown_end(text);
         }
-        let log = state.log.get_or_insert_with(|| {
+        let begin = || {
             let source = Provenance {
                 plugin: self.plugin.cli_name(),
                 call: self.call.to_string(),
@@ -163,8 +162,12 @@ impl Chunks {
             };
             let run = Run { source, tool: self.tool.to_string() };
             self.store.begin_run(&self.owner, run)
-        });
-        if let Some(log) = log {
+        };
+        match state.log.get_or_insert_with(begin).is_some() {
+            true => state.count_sent(seq, &chunk.content),
+            false => state.emitted = seq + 1,
+        }
+        if let Some(Some(log)) = &state.log {
             let content = serde_json::to_string(&to_blocks(chunk.content)).unwrap_or_default();
             log.append(seq, content, chunk.origin);
         }

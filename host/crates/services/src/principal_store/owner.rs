@@ -29,6 +29,14 @@ impl OwnerData {
         self.published(|_| true).plus(self.inbox.usage()).plus(runs)
     }
 
+    /// Drops the oldest chunks of the largest logs, until all have so many bytes.
+    pub(super) fn shrink_logs(&mut self, most: u64) {
+        while self.runs.iter().map(|run| run.bytes).sum::<u64>() > most
+            && let Some(largest) = self.runs.iter_mut().max_by_key(|run| run.bytes)
+            && largest.drop_oldest()
+        {}
+    }
+
     /// Usage by the calls for which `by` holds.
     pub(super) fn published(&self, by: impl Fn(&Provenance) -> bool) -> Usage {
         let resources = self.resources.values().map(|one| (&one.source, one.usage()));

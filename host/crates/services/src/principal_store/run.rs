@@ -110,6 +110,13 @@ impl StoredRun {
         Usage { items: 1, bytes: self.bytes }
     }
 
+    /// False if it has no chunk.
+    pub(super) fn drop_oldest(&mut self) -> bool {
+        let oldest = self.chunks.pop_front();
+        self.bytes -= oldest.as_ref().map_or(0, LoggedChunk::size);
+        oldest.is_some()
+    }
+
     pub(super) fn is_over(&self, now: Instant) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
     }

@@ -10,8 +10,11 @@ use std::time::Duration;
 
 /// Bytes of one log; the oldest chunks are dropped. Bounds the host's memory.
 const MAX_LOG: u64 = 256 << 10;
-/// Logs of one principal; the oldest finished ones are dropped. If all are running, a new run is not logged.
-const MAX_LOGS: usize = 16;
+/// Bytes of the logs of one principal; the oldest chunks of the largest are dropped. Bounds one who runs many calls that say
+/// much and leaves others no space.
+const MAX_LOGS: u64 = 64 * MAX_LOG;
+/// Logs of calls of one principal that have ended; the oldest are dropped. There are no more running ones than calls may run.
+const MAX_ENDED: usize = 16;
 /// Lifetime after the call has ended.
 const ENDED_LOG_AGE: Duration = Duration::from_secs(600);
 
@@ -29,8 +32,9 @@ impl PrincipalStore {
         self.with_owner(owner, |own, context| {
             // A call that runs again writes its log again.
             own.runs.retain(|kept| kept.uri != uri);
-            if own.runs.len() >= MAX_LOGS {
-                let oldest = own.runs.iter().position(StoredRun::has_ended)?;
+            while own.runs.iter().filter(|kept| kept.has_ended()).count() >= MAX_ENDED
+                && let Some(oldest) = own.runs.iter().position(StoredRun::has_ended)
+            {
                 own.runs.remove(oldest);
             }
             context.others.plus(own.usage()).plus(Usage::one(0)).within(MAX_TOTAL).ok()?;
@@ -73,17 +77,14 @@ impl RunLog {
             kept.modified = context.wall;
             let size = line.size();
             if size <= MAX_LOG && !full {
-                while kept.bytes + size > MAX_LOG
-                    && let Some(oldest) = kept.chunks.pop_front()
-                {
-                    kept.bytes -= oldest.size();
-                }
                 kept.bytes += size;
                 kept.chunks.push_back(line);
+                while kept.bytes > MAX_LOG && kept.drop_oldest() {}
             }
             if !std::mem::replace(&mut kept.notified, true) {
                 context.changed(&self.uri);
             }
+            own.shrink_logs(MAX_LOGS);
         });
     }
 }

@@ -118,13 +118,32 @@ fn run_logs_are_bounded() {
     let kept = read["chunks"].as_array().unwrap();
     assert!(kept.len() < 256 && read["dropped"] == 1_001 - kept.len(), "{} of 1,001", kept.len());
     assert_eq!(kept[kept.len() - 1]["seq"], 999, "one chunk that is too large takes nothing with it");
-    let running: Vec<_> = (1..16).map(|call| begin(&alice(), call).unwrap()).collect();
-    assert!(begin(&alice(), 16).is_none(), "all that are there still run");
+    // Each call that runs has its own.
+    let running: Vec<_> = (1..100).map(|call| begin(&alice(), call).unwrap()).collect();
+    running.iter().for_each(|log| log.append(0, chunk.clone(), vec![]));
+    let all_whole = |fixture: &Fixture| {
+        (1..100).all(|call| {
+            let read = fixture.json(&alice(), &RunLog::uri_of(&call.to_string()));
+            read["chunks"].as_array().unwrap().len() == 1 && read["dropped"] == 0
+        })
+    };
+    assert!(all_whole(&fixture));
+    // The largest give way to others.
+    let large: Vec<_> = (100..200).map(|call| begin(&alice(), call).unwrap()).collect();
+    for seq in 0..100 {
+        large.iter().for_each(|log| log.append(seq, chunk.clone(), vec![]));
+    }
+    assert!(all_whole(&fixture));
+    let read = fixture.json(&alice(), large[0].uri());
+    let kept = read["chunks"].as_array().unwrap().len();
+    assert!((60..100).contains(&kept) && read["dropped"] == 100 - kept, "{kept}");
     assert!(begin(&bob(), 16).is_some());
+    drop(large);
     drop(log);
-    let log = begin(&alice(), 17).unwrap();
-    assert_eq!(fixture.uris(&alice()).len(), 17);
-    assert_eq!(fixture.text(&alice(), "portcullis://runs/0"), None, "the one that had ended made room");
+    let log = begin(&alice(), 200).unwrap();
+    let is_there = |uri: &str| fixture.text(&alice(), uri).is_some();
+    assert!(is_there(log.uri()) && is_there("portcullis://runs/199"));
+    assert!(!is_there("portcullis://runs/100"), "those that have ended make room");
     drop((running, log));
     fixture.assert_empty();
 }
