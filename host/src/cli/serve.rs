@@ -144,6 +144,9 @@ impl Serving {
         tokio::spawn(stop.clone().run_until_cancelled_owned(report_ready(host.catalog.clone(), host.upstreams.len())));
         let stand_in_tools = config.stand_in_tools.as_deref().map(read_stand_in_tools).transpose()?.map(Arc::new);
         let store = host::open_durable_store(&config, clock.clone()).await;
+        if let Some(problem) = store.store.problem().filter(|_| strict) {
+            anyhow::bail!("{problem}");
+        }
         let shared = host::open_shared_parking(&config, store.store.clone(), host.audit.clone())?;
         let parked_calls = ParkedCalls::new(config.parked.clone(), clock.clone(), shared)?;
         let kept = store.process.as_ref().map(|_| store.store.clone());

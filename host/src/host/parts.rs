@@ -5,7 +5,7 @@ use crate::config::Config;
 use mcp::{SharedParking, TaskStore};
 use platform::audit::{Audit, FileJournal};
 use platform::clock::{Clock, SystemClock};
-use platform::durable::{DurableStore, MemoryStore};
+use platform::durable::{DurableStore, MemoryStore, UnusableStore};
 use platform::file_descriptors;
 use platform::files::{ProcessSlot, read_or_create_key};
 use platform::outbound::{OutboundClient, SpanExporter, SystemNetwork};
@@ -36,7 +36,8 @@ pub fn open_audit(config: &Config) -> Result<Audit, StartError> {
     Ok(Audit::new(Arc::new(journal)))
 }
 
-/// Opens the store of tasks and parked calls. Without one, the host serves all the same, and they do not outlive it.
+/// Opens the store of tasks, idempotency keys and parked calls. Without a state folder, they do not outlive the process. If the one
+/// that there is cannot be used, the store says why, and keeps nothing: a call would run twice whose key it has.
 pub async fn open_durable_store(config: &Config, clock: Arc<dyn Clock>) -> TaskStore {
     let Some(folder) = config.state.clone() else {
         tracing::info!("tasks and parked calls do not outlive this process: set PORTCULLIS_STATE or server.state");
@@ -50,8 +51,8 @@ pub async fn open_durable_store(config: &Config, clock: Arc<dyn Clock>) -> TaskS
     match opened.await.unwrap_or_else(|error| Err(error.to_string())) {
         Ok((store, process)) => TaskStore { store: with_crash_point(store), process: Some(process) },
         Err(error) => {
-            tracing::error!("tasks and parked calls do not outlive this process: {error}");
-            TaskStore { store: Arc::new(MemoryStore::new(clock)), process: None }
+            tracing::error!("there are no tasks, and no calls with idempotency keys: {error}");
+            TaskStore { store: Arc::new(UnusableStore::new(error)), process: None }
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Takes orders: each is one line at the end of `/work/orders`, so one can count what was done. `how` says what comes with it:
-//! `wait MS` after the line, `ask` before it, `large BYTES` of result, `fail`, `invalid`, `spin`, or `chunk MS` with a chunk
+//! `wait MS` after the line, `ask` before it, or before it `gate` until there is the file `/work/gate`, `large BYTES` of result, `fail`, `invalid`, `spin`, or `chunk MS` with a chunk
 //! after that time. The tool `only` is called as a task only.
 
 use guests::client::{self, Form, FormAnswer};
@@ -36,6 +36,9 @@ impl Guest for Order {
                 FormAnswer::Accepted(_) => {}
                 FormAnswer::Declined | FormAnswer::Cancelled => return Err(failed("declined")),
             }
+        }
+        while how == "gate" && !std::path::Path::new("/work/gate").exists() {
+            std::thread::sleep(Duration::from_millis(20));
         }
         let key = context.idempotency_key.unwrap_or_else(|| "none".into());
         let mut file = std::fs::OpenOptions::new().create(true).append(true).open(ORDERS).map_err(failed)?;

@@ -1,6 +1,9 @@
 //! The only source of time, so that tests need not wait.
 
+mod steady;
+
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+pub use steady::{MachineTime, SteadyClock};
 
 pub trait Clock: Send + Sync + 'static {
     /// Now, on a clock that never goes back.
@@ -15,6 +18,17 @@ pub trait Clock: Send + Sync + 'static {
     /// The same, as the time since 1970, UTC.
     fn unix(&self) -> Duration {
         self.wall().duration_since(UNIX_EPOCH).unwrap_or_default()
+    }
+
+    /// How long the machine has been up, sleep included. All its processes see the same, and nobody can set it. A clock of tests
+    /// that has no other takes the wall clock for it.
+    fn up(&self) -> Duration {
+        self.unix()
+    }
+
+    /// The same without the time that the machine slept, when none of its processes could do anything.
+    fn awake(&self) -> Duration {
+        self.unix()
     }
 
     /// CPU time of the calling thread. Only the difference of two values on one thread is meaningful.
@@ -43,6 +57,21 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     fn now(&self) -> Instant {
         Instant::now()
+    }
+
+    #[cfg(unix)]
+    fn up(&self) -> Duration {
+        // Elsewhere the monotonic clock counts sleep.
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        let clock = rustix::time::ClockId::Boottime;
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        let clock = rustix::time::ClockId::Monotonic;
+        Duration::try_from(rustix::time::clock_gettime(clock)).unwrap_or_default()
+    }
+
+    #[cfg(unix)]
+    fn awake(&self) -> Duration {
+        Duration::try_from(rustix::time::clock_gettime(rustix::time::ClockId::Monotonic)).unwrap_or_default()
     }
 }
 
@@ -78,6 +107,13 @@ impl Clock for ManualClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_machine_is_up_at_least_as_long_as_it_is_awake() {
+        let (awake, up) = (SystemClock.awake(), SystemClock.up());
+        assert!(Duration::ZERO < awake && awake <= up && up < SystemClock.unix(), "{awake:?}, {up:?}");
+        assert!(SystemClock.awake() >= awake);
+    }
 
     #[test]
     fn a_thread_that_waits_has_no_cpu_time() {

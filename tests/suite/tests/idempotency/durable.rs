@@ -1,7 +1,7 @@
 //! What outlives the host: it is killed, and started again.
 
 use super::{buy, code, config, is_repeated, orders, send, unmarked};
-use suite::{Client, Era, Home, PATIENCE, Server, eventually};
+use suite::{Client, Era, Home, PATIENCE, Server, eventually, portcullis};
 
 #[test]
 fn a_result_outlives_the_host_that_was_killed() {
@@ -33,6 +33,22 @@ fn a_call_that_was_killed_is_never_run_again() {
     assert_eq!(orders(&client.server.home), 1);
     send(&mut client, &buy("another", "")).result();
     assert_eq!(orders(&client.server.home), 2);
+}
+
+#[test]
+fn a_call_that_was_killed_before_it_did_anything_leaves_its_key_free() {
+    let mut client = Client::of(&config(""));
+    client.begin("tools/call", buy("k", "gate"));
+    let is_claimed =
+        || portcullis(&client.server.home, &["storage", "check"]).good().contains("  records: 1\n").then_some(());
+    eventually(PATIENCE, is_claimed).unwrap();
+    client.server.restart_stdio();
+    client.server.home.write("work/gate", "");
+    let ran = send(&mut client, &buy("k", "gate"));
+    assert_eq!(ran.result()["content"][0]["text"], "order 1 under k");
+    assert!(!is_repeated(&ran));
+    assert!(is_repeated(&send(&mut client, &buy("k", "gate"))));
+    assert_eq!(orders(&client.server.home), 1);
 }
 
 /// Another process over the same state folder: it waits for the call of the first, and for its lease when it was killed.

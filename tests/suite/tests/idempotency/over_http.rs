@@ -1,13 +1,14 @@
 //! Over HTTP: connections that are lost, other principals, sessions.
 
-use super::{KEY, buy, code, config, is_repeated, orders, taken, unmarked};
+use super::{KEY, buy, call, code, config, is_repeated, orders, taken, unmarked};
 use serde_json::{Value, json};
+use std::fs;
 use std::io::Write as _;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Instant;
 use suite::client::modern_meta;
-use suite::http::{legacy, legacy_session, request};
-use suite::{Answer, Home, PATIENCE, Server, eventually};
+use suite::http::{legacy, legacy_session, request, request_at};
+use suite::{Answer, Home, PATIENCE, Server, eventually, portcullis};
 
 fn headers<'a>(params: &'a Value, further: &[(&'static str, &'a str)]) -> Vec<(&'static str, &'a str)> {
     let name = params["name"].as_str().unwrap();
@@ -133,4 +134,36 @@ fn many_at_once_run_once() {
     assert_eq!(answers.iter().filter(|answer| !is_repeated(answer)).count(), 1);
     assert!(answers.iter().all(|answer| unmarked(answer) == unmarked(&answers[0])));
     assert_eq!(orders(&server.home), 1);
+}
+
+/// It would run again what it does not know of.
+#[test]
+fn with_a_damaged_store_nothing_runs_under_a_key() {
+    let (mut server, address) = Server::start_http(&config(""));
+    post(address, &buy("k", ""), &[]).result();
+    server.kill();
+    let state = server.home.path().join("state");
+    for file in ["durable.db-wal", "durable.db-shm"] {
+        let _ = fs::remove_file(state.join(file));
+    }
+    fs::write(state.join("durable.db"), "this is no database, and never was one".repeat(200)).unwrap();
+    let address = server.restart();
+    let mut ready = request_at(address, "GET", "/ready", &[], "");
+    assert_eq!(ready.status, 503);
+    let ready = ready.message().unwrap();
+    assert_eq!(ready["status"], "no-storage");
+    assert!(ready["storage"].as_str().unwrap().contains("durable.db"), "{ready}");
+    for key in ["k", "another"] {
+        assert_eq!(post(address, &buy(key, ""), &[]).error_code(), -32603);
+    }
+    let only = call("order__only", "k", json!({"how": ""}));
+    assert_eq!(post(address, &only, &[]).error_code(), -32603, "nor a task");
+    assert_eq!(orders(&server.home), 1);
+    let mut without = buy("k", "");
+    without["_meta"] = json!({});
+    post(address, &without, &[]).result();
+    assert_eq!(orders(&server.home), 2, "without a key it is a call as any");
+    let file = server.home.path().join("portcullis.toml").display().to_string();
+    let ran = portcullis(&server.home, &["serve", "--strict", "--config", &file]);
+    assert!(ran.refused().contains("durable.db"), "{ran:?}");
 }

@@ -1,6 +1,6 @@
 //! A server that is being started again: its tools say so, and a call that never left can be made again.
 
-use super::{children, kill, names};
+use super::{kill, names, programs};
 use serde_json::{Value, json};
 use std::fs;
 use suite::{Called, Client, Home, PATIENCE, Server, eventually, paths};
@@ -32,7 +32,7 @@ fn while_a_server_is_started_again_its_tools_say_so() {
 
     // It cannot be started again.
     fs::remove_file(&late).unwrap();
-    children(&client.server).into_iter().for_each(kill);
+    programs(&client.server).into_iter().for_each(kill);
     let gone = eventually(PATIENCE, || {
         let called = client.call("late__run", json!({}));
         (called.is_error() && says_so(&called.text())).then_some(())

@@ -6,7 +6,7 @@ use super::keys::IdempotencyKeys;
 use super::record::{KeyRecord, KeyState};
 use super::running::{Entered, KeyInUse};
 use super::table::Kept;
-use platform::durable::{DurableError, Expected, Record, Strength};
+use platform::durable::{DurableError, Expected, Key, Record, Revision, Strength};
 use platform::random::random_id;
 use rmcp::model::JsonObject;
 use std::io;
@@ -33,8 +33,18 @@ pub(crate) enum Claim {
     Done(JsonObject),
     /// With an error of the protocol.
     Failed(JsonObject),
-    /// Its process is gone. If there is this task, the call goes on as that.
-    Lost(String),
+    /// Its process is gone. If there is this task, the call goes on as that. Otherwise, `untouched` is there if it had done nothing.
+    Lost {
+        task: String,
+        untouched: Option<UntouchedKey>,
+    },
+}
+
+/// The key of a call that had done nothing outside when its process ended.
+#[derive(Debug)]
+pub(crate) struct UntouchedKey {
+    key: Key,
+    revision: Revision,
 }
 
 /// Why a request is refused.
@@ -74,6 +84,10 @@ impl IdempotencyKeys {
         resumes: Option<&str>,
         gone: &CancellationToken,
     ) -> Result<Claim, NoClaim> {
+        // What is damaged or gone may have had the key.
+        if let Some(problem) = self.store.problem().filter(|problem| !matches!(problem, DurableError::Full(_))) {
+            return Err(problem.into());
+        }
         let mut pause = FIRST_PAUSE;
         loop {
             let in_use = match self.running.enter(&key.record) {
@@ -101,13 +115,13 @@ impl IdempotencyKeys {
         let Some(found) = self.store.get(&key.record).await? else {
             return self.begin(key, Expected::Nothing, in_use).await;
         };
-        let Some(record) = KeyRecord::from_bytes(&found.value) else {
+        let Some(record) = self.read(&found.value) else {
             let text = format!("{} was written by another version of this program", key.record);
             return Err(DurableError::Failed(text).into());
         };
         let Record { revision, .. } = found;
         let is_running = match &record.state {
-            KeyState::Running { owner } => self.process.may_run(&*self.store, owner).await?,
+            KeyState::Running { owner, .. } => self.process.may_run(&*self.store, owner).await?,
             _ => false,
         };
         if record.expires <= self.now() && !is_running {
@@ -118,7 +132,10 @@ impl IdempotencyKeys {
         }
         Ok(Look::Claimed(match &record.state {
             KeyState::Running { .. } if is_running => return Ok(Look::Elsewhere),
-            KeyState::Running { .. } => Claim::Lost(record.task),
+            KeyState::Running { has_begun, .. } => {
+                let untouched = (!has_begun).then(|| UntouchedKey { key: key.record.clone(), revision });
+                Claim::Lost { task: record.task, untouched }
+            }
             KeyState::Parked { token, .. } if resumes == Some(token) => {
                 return self.run(key, record.clone(), Expected::At(revision), Some(record), in_use).await;
             }
@@ -127,6 +144,16 @@ impl IdempotencyKeys {
             KeyState::Done { result } => Claim::Done(result.clone()),
             KeyState::Failed { error } => Claim::Failed(error.clone()),
         }))
+    }
+
+    /// The call of a key has done nothing, and does nothing any more: whoever claims it next runs it.
+    pub(crate) async fn set_free(&self, untouched: UntouchedKey) -> Result<(), DurableError> {
+        let UntouchedKey { key, revision } = untouched;
+        match self.store.remove(&key, Expected::At(revision), Strength::Process).await {
+            // Somebody else was first.
+            Ok(()) | Err(DurableError::Conflict(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// The first call of a key.
@@ -146,8 +173,9 @@ impl IdempotencyKeys {
         before: Option<KeyRecord>,
         in_use: KeyInUse,
     ) -> Result<Look, NoClaim> {
-        let state = KeyState::Running { owner: self.process.owner.clone() };
-        let record = KeyRecord { expires: self.expiry(), state, ..record };
+        // Whatever a call has done that was parked.
+        let state = KeyState::Running { owner: self.process.owner.clone(), has_begun: before.is_some() };
+        let record = KeyRecord { expires: self.expiry(), time: Some(self.moment()), state, ..record };
         let value = record.to_bytes();
         let Some(gone) = self.table.lock().put(&key.record, Kept::new(&record, value.len()), &self.limits) else {
             return Err(NoClaim::Full);

@@ -5,13 +5,42 @@ use super::record::{KeyRecord, KeyState};
 use super::results::not_kept;
 use super::running::KeyInUse;
 use super::table::Kept;
-use platform::durable::{DurableError, Expected, Key, Revision, Strength};
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, Shared};
+use platform::durable::{Answer, DurableError, Expected, Key, Revision, Strength};
 use rmcp::model::JsonObject;
-use std::sync::Arc;
+use runtime::journal::EffectGuard;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Pauses before an end that could not be stored is tried again. Its client waits meanwhile.
 const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(100), Duration::from_millis(500)];
+
+type Noted = Shared<BoxFuture<'static, Result<Revision, DurableError>>>;
+
+/// Stores that the call of a key has begun to do something. Fails if the key is not this call's any more.
+async fn note_effect(
+    keys: Arc<IdempotencyKeys>,
+    key: Key,
+    record: KeyRecord,
+    revision: Revision,
+) -> Result<Revision, DurableError> {
+    let KeyState::Running { owner, .. } = record.state else { return Ok(revision) };
+    let changed = KeyRecord { state: KeyState::Running { owner, has_begun: true }, ..record };
+    match keys.store.put(&key, changed.to_bytes(), Expected::At(revision), Strength::Power).await {
+        // The call was parked or has become a task, and what it does is known there; or another process has begun it anew, since
+        // this one seemed to have ended.
+        Err(DurableError::Conflict(_)) => {
+            let found = keys.store.get(&key).await?;
+            let is_same = |found: &KeyRecord| found.task == changed.task;
+            match found.and_then(|found| Some((keys.read(&found.value).filter(is_same)?, found.revision))) {
+                Some((_, revision)) => Ok(revision),
+                None => Err(DurableError::Fenced),
+            }
+        }
+        stored => stored,
+    }
+}
 
 /// Dropped before an end is stored, nobody knows what the call did.
 pub(crate) struct ClaimedKey {
@@ -19,6 +48,8 @@ pub(crate) struct ClaimedKey {
     key: Key,
     record: KeyRecord,
     revision: Revision,
+    /// Once the call has begun to do something: the revision that says so.
+    begun: Arc<OnceLock<Noted>>,
     /// The record of the parked call that is resumed.
     before: Option<KeyRecord>,
     /// Dropped last: those that wait look at what is stored.
@@ -34,7 +65,21 @@ impl ClaimedKey {
         before: Option<KeyRecord>,
         in_use: KeyInUse,
     ) -> Self {
-        Self { keys, key, record, revision, before, _in_use: in_use }
+        Self { keys, key, record, revision, begun: Arc::default(), before, _in_use: in_use }
+    }
+
+    /// Notes that the call is about to do something. Until then it is run again if its process is killed.
+    pub(crate) fn effect_guard(&self) -> EffectGuard {
+        let (keys, key, record, revision) = (self.keys.clone(), self.key.clone(), self.record.clone(), self.revision);
+        let begun = self.begun.clone();
+        Arc::new(move || -> Answer<()> {
+            if !matches!(record.state, KeyState::Running { has_begun: false, .. }) {
+                return Box::pin(std::future::ready(Ok(())));
+            }
+            let note = || note_effect(keys.clone(), key.clone(), record.clone(), revision).boxed().shared();
+            let noted = begun.get_or_init(note).clone();
+            Box::pin(async move { noted.await.map(drop) })
+        })
     }
 
     /// The id that its task is to have, if it becomes one.
@@ -73,7 +118,7 @@ impl ClaimedKey {
             Some(KeyRecord { state, .. }) => self.save(state, Duration::ZERO).await,
             None => {
                 self.keys.table.lock().remove(&self.key);
-                let expected = Expected::At(self.revision);
+                let expected = Expected::At(self.newest_revision().await);
                 if let Err(error) = self.keys.store.remove(&self.key, expected, Strength::Process).await {
                     tracing::error!(%error, "the idempotency key of a call that was not started stays");
                 }
@@ -81,20 +126,28 @@ impl ClaimedKey {
         }
     }
 
+    async fn newest_revision(&self) -> Revision {
+        match self.begun.get() {
+            Some(noted) => noted.clone().await.unwrap_or(self.revision),
+            None => self.revision,
+        }
+    }
+
     /// It is kept for the usual time, and `longer`.
     async fn save(self, mut state: KeyState, longer: Duration) {
-        let Self { keys, key, record, revision, .. } = &self;
+        let Self { keys, key, record, .. } = &self;
+        let revision = self.newest_revision().await;
         for pause in PAUSES {
             tokio::time::sleep(pause).await;
             let expires = keys.expiry().saturating_add(millis(longer));
-            let changed = KeyRecord { expires, state: state.clone(), ..record.clone() };
+            let changed = KeyRecord { expires, time: Some(keys.moment()), state: state.clone(), ..record.clone() };
             let value = changed.to_bytes();
             let room = keys.table.lock().put(key, Kept::new(&changed, value.len()), &keys.limits);
             let bytes = value.len() as u64;
             let stored = match room {
                 Some(gone) => {
                     keys.forget(gone);
-                    keys.store.put(key, value, Expected::At(*revision), Strength::Power).await
+                    keys.store.put(key, value, Expected::At(revision), Strength::Power).await
                 }
                 None => Err(DurableError::Full("server.idempotency.size".into())),
             };

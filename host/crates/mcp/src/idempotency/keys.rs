@@ -1,9 +1,10 @@
 //! The keys of a store, as this process has them.
 
 use super::process::OwnProcess;
+use super::record::KeyRecord;
 use super::running::RunningKeys;
 use super::table::KeyTable;
-use platform::clock::Clock;
+use platform::clock::{Clock, MachineTime, SteadyClock};
 use platform::durable::{DurableStore, Expected, Key, Strength};
 use platform::sync::Mutex;
 use policy::IdempotencyLimits;
@@ -21,6 +22,8 @@ pub struct IdempotencyKeys {
     pub(super) store: Arc<dyn DurableStore>,
     pub(super) limits: IdempotencyLimits,
     pub(super) clock: Arc<dyn Clock>,
+    /// Dates what is stored.
+    time: SteadyClock,
     pub(super) process: OwnProcess,
     pub(super) table: Mutex<KeyTable>,
     pub(super) running: RunningKeys,
@@ -41,7 +44,19 @@ impl IdempotencyKeys {
     ) -> io::Result<Arc<Self>> {
         let process = OwnProcess::new(holder)?;
         let (table, running, wake, stop) = Default::default();
-        Ok(Arc::new(Self { store, limits, clock, process, table, running, wake, stop, calls: TaskTracker::new() }))
+        let time = SteadyClock::new(clock.clone());
+        Ok(Arc::new(Self {
+            store,
+            limits,
+            clock,
+            time,
+            process,
+            table,
+            running,
+            wake,
+            stop,
+            calls: TaskTracker::new(),
+        }))
     }
 
     pub(crate) fn limits(&self) -> &IdempotencyLimits {
@@ -79,8 +94,18 @@ impl IdempotencyKeys {
         }
     }
 
+    /// Milliseconds since 1970. While the process lives, only time changes that, and nobody who sets the clock.
     pub(super) fn now(&self) -> u64 {
-        millis(self.clock.unix())
+        self.moment().unix()
+    }
+
+    pub(super) fn moment(&self) -> MachineTime {
+        self.time.now()
+    }
+
+    /// None for what this version cannot read.
+    pub(super) fn read(&self, stored: &[u8]) -> Option<KeyRecord> {
+        KeyRecord::from_bytes(stored, self.moment())
     }
 
     /// When a key expires that changes now.

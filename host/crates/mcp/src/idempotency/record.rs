@@ -1,5 +1,6 @@
 //! What is stored of a key.
 
+use platform::clock::MachineTime;
 use rmcp::model::JsonObject;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,9 @@ pub(super) struct KeyRecord {
     pub(super) task: String,
     /// Milliseconds since 1970.
     pub(super) expires: u64,
+    /// The moment of the last change, as the process dates it that has made it; none if an earlier version has.
+    #[serde(default)]
+    pub(super) time: Option<MachineTime>,
     pub(super) state: KeyState,
 }
 
@@ -25,7 +29,12 @@ pub(super) struct KeyRecord {
 #[serde(rename_all = "camelCase", tag = "is")]
 pub(super) enum KeyState {
     /// This process runs the call.
-    Running { owner: Owner },
+    Running {
+        owner: Owner,
+        /// Whether the call may have done something. Earlier versions do not say.
+        #[serde(default = "may_have")]
+        has_begun: bool,
+    },
     /// The call waits for answers; `token` resumes it, and `result` asks for them.
     Parked { token: String, result: JsonObject },
     /// The call goes on, or has ended, as its task.
@@ -47,7 +56,8 @@ pub(super) struct Owner {
 
 impl KeyRecord {
     pub(super) fn new(principal: String, call: String, task: String, expires: u64, owner: Owner) -> Self {
-        Self { format: FORMAT, principal, call, task, expires, state: KeyState::Running { owner } }
+        let (time, state) = (None, KeyState::Running { owner, has_begun: false });
+        Self { format: FORMAT, principal, call, task, expires, time, state }
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {
@@ -55,10 +65,17 @@ impl KeyRecord {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// None for what this version cannot read.
-    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        serde_json::from_slice::<Self>(bytes).ok().filter(|record| record.format == FORMAT)
+    /// Its times are as whoever says `now` dates them: the wall clock may have been set between the starts of two processes. None
+    /// for what this version cannot read.
+    pub(super) fn from_bytes(bytes: &[u8], now: MachineTime) -> Option<Self> {
+        let read = serde_json::from_slice::<Self>(bytes).ok().filter(|record| record.format == FORMAT)?;
+        let moved = read.time.map_or(0, |then| now.offset_from(then));
+        Some(Self { expires: read.expires.saturating_add_signed(moved), time: Some(now), ..read })
     }
+}
+
+fn may_have() -> bool {
+    true
 }
 
 impl KeyState {

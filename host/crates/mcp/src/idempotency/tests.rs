@@ -6,7 +6,7 @@ use super::running::MOST_WAITING;
 use super::{CallKey, ClaimedKey, KeyScope};
 use bytesize::ByteSize;
 use platform::clock::{Clock, SystemClock};
-use platform::durable::{DurableStore as _, Key, MemoryStore};
+use platform::durable::{DurableError, DurableStore as _, Key, MemoryStore};
 use platform::sync::Mutex;
 use policy::{IdempotencyLimits, Principal};
 use rmcp::model::JsonObject;
@@ -19,6 +19,8 @@ use tokio_util::sync::CancellationToken;
 struct TestClock {
     start: Instant,
     passed: Mutex<Duration>,
+    /// By how much the wall clock was set forward.
+    set: Mutex<Duration>,
 }
 
 impl Clock for TestClock {
@@ -27,7 +29,15 @@ impl Clock for TestClock {
     }
 
     fn unix(&self) -> Duration {
-        Duration::from_secs(1_000_000) + *self.passed.lock()
+        Duration::from_secs(1_000_000_000) + *self.passed.lock() + *self.set.lock()
+    }
+
+    fn up(&self) -> Duration {
+        Duration::from_secs(1_000) + *self.passed.lock()
+    }
+
+    fn awake(&self) -> Duration {
+        self.up()
     }
 }
 
@@ -45,7 +55,7 @@ struct Bed {
 
 impl Bed {
     fn new() -> Self {
-        let clock = Arc::new(TestClock { start: SystemClock.now(), passed: Mutex::default() });
+        let clock = Arc::new(TestClock { start: SystemClock.now(), passed: Mutex::default(), set: Mutex::default() });
         Self { store: MemoryStore::new(clock.clone()), clock, limits: IdempotencyLimits::default() }
     }
 
@@ -176,7 +186,7 @@ async fn what_a_process_left_behind_is_not_run_again() {
         let task = claimed.task().to_owned();
         (claimed, task)
     };
-    let lost = |claim| matches!(claim, Ok(Claim::Lost(id)) if id == task);
+    let lost = |claim| matches!(claim, Ok(Claim::Lost { task: id, .. }) if id == task);
     assert!(lost(claim(&bed.process("process-1"), &key("k")).await), "its place was taken");
     let other = bed.process("process-2");
     let waiting = {
@@ -190,10 +200,42 @@ async fn what_a_process_left_behind_is_not_run_again() {
     assert!(lost(claim(&other, &key("k")).await), "and stays so");
     // A call whose end could not be stored, in its own process.
     drop(run(&other, &key("l")).await);
-    assert!(matches!(claim(&other, &key("l")).await, Ok(Claim::Lost(_))));
+    assert!(matches!(claim(&other, &key("l")).await, Ok(Claim::Lost { .. })));
     // It was only slow, and knows better.
     left.end(said("after all")).await;
     assert_eq!(result(&other, &key("k")).await, said("after all"));
+}
+
+#[tokio::test]
+async fn a_call_that_had_done_nothing_leaves_its_key_free() {
+    let bed = Bed::new();
+    let untouched = async |keys: &Arc<IdempotencyKeys>| match claim(keys, &key("k")).await.unwrap() {
+        Claim::Lost { untouched, .. } => untouched,
+        _ => panic!("it was not lost"),
+    };
+    let first = run(&bed.process("process-1"), &key("k")).await;
+    let later = bed.process("process-1");
+    let free = untouched(&later).await.expect("it had done nothing");
+    later.set_free(free).await.unwrap();
+    let second = run(&later, &key("k")).await;
+    (second.effect_guard())().await.unwrap();
+    (second.effect_guard())().await.unwrap();
+    let last = bed.process("process-1");
+    assert!(untouched(&last).await.is_none(), "nobody knows what it did");
+    // It was only stopped, and must not do anything now.
+    assert_eq!((first.effect_guard())().await, Err(DurableError::Fenced));
+    first.end(said("first")).await;
+    second.end(said("second")).await;
+    assert_eq!(result(&last, &key("k")).await, said("second"));
+    // Nor one that was parked meanwhile, and is the same call.
+    let parked = run(&last, &key("p")).await;
+    let guard = parked.effect_guard();
+    parked.park("t".into(), said("a question")).await;
+    assert_eq!(guard().await, Ok(()));
+    let Ok(Claim::Run(resumed)) = last.claim(&key("p"), Some("t"), &CancellationToken::new()).await else { panic!() };
+    drop(resumed);
+    let Claim::Lost { untouched, .. } = claim(&last, &key("p")).await.unwrap() else { panic!() };
+    assert!(untouched.is_none(), "its first round may have done something");
 }
 
 #[tokio::test]
@@ -253,6 +295,24 @@ async fn keys_expire_but_not_while_their_calls_run() {
     run(&one, &key("k")).await.end(said("old")).await;
     bed.clock.pass(Duration::from_secs(61));
     run(&one, &key_of("ann", "k", 3)).await.end(said("new")).await;
+}
+
+/// Otherwise a call that is repeated would run again.
+#[tokio::test]
+async fn a_clock_that_is_set_ends_no_key() {
+    let bed = Bed::new();
+    let one = bed.process("process-1");
+    run(&one, &key("k")).await.end(said("done")).await;
+    *bed.clock.set.lock() += bed.limits.keep * 2;
+    let later = bed.process("process-2");
+    later.find_all().await.unwrap();
+    for keys in [&one, &later] {
+        keys.sweep().await.unwrap();
+        assert_eq!(result(keys, &key("k")).await, said("done"));
+    }
+    bed.clock.pass(bed.limits.keep);
+    later.sweep().await.unwrap();
+    run(&later, &key("k")).await.not_started().await;
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@
 use super::call_key::PREFIX;
 use super::keys::{IdempotencyKeys, millis};
 use super::process::{LEASE, RENEW};
-use super::record::{KeyRecord, KeyState};
+use super::record::KeyState;
 use super::table::Kept;
 use crate::upkeep::{Upkeep, look_after};
 use platform::clock::Clock;
@@ -96,7 +96,8 @@ impl IdempotencyKeys {
             after = Some(last.clone());
             for (key, record) in page {
                 let bytes = record.value.len();
-                let kept = KeyRecord::from_bytes(&record.value)
+                let kept = self
+                    .read(&record.value)
                     .map_or_else(|| Kept::unreadable(self.expiry(), bytes), |record| Kept::new(&record, bytes));
                 // Those of this process are in the table already.
                 if !self.running.contains(&key) {
@@ -120,13 +121,13 @@ impl IdempotencyKeys {
                 self.table.lock().remove(&key);
                 continue;
             };
-            if let Some(record) = KeyRecord::from_bytes(&found.value) {
+            if let Some(record) = self.read(&found.value) {
                 // Another process has changed it meanwhile.
                 if record.expires > now {
                     self.table.lock().insert(&key, Kept::new(&record, found.value.len()));
                     continue;
                 }
-                if let KeyState::Running { owner } = &record.state
+                if let KeyState::Running { owner, .. } = &record.state
                     && self.process.may_run(&*self.store, owner).await?
                 {
                     self.table.lock().set_expiry(&key, later);

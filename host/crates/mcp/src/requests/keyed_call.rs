@@ -3,11 +3,12 @@
 
 use super::call_result::{CallResult, Remedies, error_to_json};
 use super::repeated::Repetition;
-use super::round::{self, RoundOutcome, RoundRequest};
+use super::round::{self, KeyedCall, RoundOutcome, RoundRequest};
 use super::round_response::{Answering, RoundResponse};
 use super::task_call::to_object;
 use crate::idempotency::{self, CallKey, Claim, ClaimedKey, NoClaim};
 use crate::server_context::ServerContext;
+use crate::tasks::TaskError;
 use plugins::calls::FinishedCall;
 use protocol::names::{CLIENT_TOOLS, ERROR_META};
 use rmcp::ErrorData;
@@ -40,7 +41,7 @@ pub(super) async fn serve(server: &Arc<ServerContext>, keyed: KeyedRequest) -> R
 async fn run(server: Arc<ServerContext>, keyed: KeyedRequest) -> Result<RoundResponse, ErrorData> {
     let KeyedRequest { key, mut request, answering, stateless, calls_tools, outlives_request } = keyed;
     let resumes = request.resumes.as_ref().map(|(token, _)| token.as_str());
-    let claimed = match server.keys.claim(&key, resumes, &request.served.cancel).await {
+    let claimed = match claim(&server, &key, resumes, &request).await {
         Ok(Claim::Run(claimed)) => claimed,
         Ok(claim) => {
             let binding = round::binding(request.method, &request.name, &request.target, &request.context);
@@ -58,7 +59,7 @@ async fn run(server: Arc<ServerContext>, keyed: KeyedRequest) -> Result<RoundRes
         }
         Err(error) => return refuse(&server, &request, error),
     };
-    request.task = Some(claimed.task().to_owned());
+    request.task = Some(KeyedCall { task: claimed.task().to_owned(), guard: claimed.effect_guard() });
     if outlives_request {
         request.served = request.served.outlived(server.keys.stop_token());
     }
@@ -78,6 +79,25 @@ async fn run(server: Arc<ServerContext>, keyed: KeyedRequest) -> Result<RoundRes
         Err(error) => {
             claimed.fail(to_json(&error)).await;
             Err(error)
+        }
+    }
+}
+
+/// Claims the key. One whose call had done nothing when its process was killed is free.
+async fn claim(
+    server: &ServerContext,
+    key: &CallKey,
+    resumes: Option<&str>,
+    request: &RoundRequest,
+) -> Result<Claim, NoClaim> {
+    loop {
+        match server.keys.claim(key, resumes, &request.served.cancel).await? {
+            Claim::Lost { task, untouched: Some(untouched) }
+                if matches!(server.tasks.get(&request.context.principal, &task).await, Err(TaskError::Unknown)) =>
+            {
+                server.keys.set_free(untouched).await?;
+            }
+            claim => return Ok(claim),
         }
     }
 }

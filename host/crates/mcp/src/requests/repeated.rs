@@ -40,7 +40,7 @@ impl Repetition<'_> {
                 Some(answer) => Ok(answer),
                 None => self.complete(not_kept_any_more()),
             },
-            Claim::Lost(id) => match self.task(&id).await? {
+            Claim::Lost { task, .. } => match self.task(&task).await? {
                 Some(answer) => Ok(answer),
                 None => self.complete(outcome_unknown()),
             },

@@ -22,7 +22,7 @@ use rmcp::ErrorData;
 use rmcp::model::InputRequiredResult;
 use runtime::engine::{BusyResource, CallError, FuelAccount, HeldResources};
 use runtime::imports::{CallContext, ClientLink, NoClient, Steering};
-use runtime::journal::CallJournal;
+use runtime::journal::{CallJournal, EffectGuard};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,8 +40,16 @@ pub(crate) struct RoundRequest {
     pub(crate) served: ServedRequest,
     /// Who follows the call if it becomes a task.
     pub(crate) follower: TaskFollower,
-    /// The id that its task has, if it becomes one; none for any.
-    pub(crate) task: Option<String>,
+    /// What the call is for its idempotency key, if it has one.
+    pub(crate) task: Option<KeyedCall>,
+}
+
+/// The call of an idempotency key.
+pub(crate) struct KeyedCall {
+    /// The id that its task has, if it becomes one.
+    pub(crate) task: String,
+    /// Notes its first effect.
+    pub(crate) guard: EffectGuard,
 }
 
 /// How a round ended.
@@ -64,6 +72,7 @@ pub(crate) type RunningRound = BoxFuture<'static, Result<RoundOutcome, ErrorData
 /// Takes the parked call, or begins one. The error is a sentence for the client; nothing has changed then.
 pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest) -> Result<RunningRound, &'static str> {
     let RoundRequest { method, name, target, context, parent, resumes, input, served, follower, task } = request;
+    let (task, guard) = task.map(|KeyedCall { task, guard }| (task, guard)).unzip();
     let binding = || binding(method, &name, &target, &context);
     if let Some((token, kind)) = resumes {
         let binding = binding();
@@ -123,8 +132,12 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest) -> Resul
     let direct = input.can_answer_nothing() && served.notifications.is_none() && begins.is_none();
     let journal = match outlives && parent.is_none() && !direct {
         true => CallJournal::in_memory(server.lanes.clock.clone()),
+        false if guard.is_some() => CallJournal::unrecorded(server.lanes.clock.clone()),
         false => CallJournal::default(),
     };
+    if let Some(guard) = guard {
+        journal.guard_effects(guard);
+    }
     let fuel = begins.is_some().then(FuelAccount::default);
     let started = StartedCall::register(server, &name, &target, &context, stateless, journal, fuel);
     if direct {

@@ -68,6 +68,16 @@ impl AskedQuestions {
         Ok(Self(asked))
     }
 
+    /// Adds this to all times: see `TaskRecord::date_by`.
+    pub(super) fn moved_by(mut self, offset: i64) -> Self {
+        for asked in self.0.iter_mut() {
+            asked.expires = asked.expires.saturating_add_signed(offset);
+            // Zero stands for none.
+            asked.asked = if asked.asked == 0 { 0 } else { asked.asked.saturating_add_signed(offset) };
+        }
+        self
+    }
+
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         // Text and JSON can always be written.
         serde_json::to_vec(self).unwrap_or_default()

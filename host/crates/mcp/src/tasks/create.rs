@@ -72,6 +72,8 @@ impl Tasks {
             fuel: TaskFuel::default(),
             calls: ShownCalls::default(),
             suspended: None,
+            time: Some(self.time.now()),
+            moved: 0,
             usage: None,
             size: 0,
         };
@@ -107,6 +109,10 @@ impl CreatedTask {
     pub(crate) async fn start(mut self, mut live: LiveCall, finish: Finish) -> Option<(TaskId, TaskRecord)> {
         let Stored { tasks, id, stored, survive, .. } = self.0.as_ref()?;
         let fence = stored.as_ref()?.1.fence;
+        // Another process may go on with it from now on.
+        if !live.life().journal.note_effect().await {
+            return None;
+        }
         tasks.store_journal(id, (fence, *survive), live.life()).await;
         let Stored { tasks, id, record, stored, survive: _, starting } = self.0.take()?;
         let (revision, lease) = stored?;

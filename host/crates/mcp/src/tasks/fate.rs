@@ -14,7 +14,7 @@ use super::table::TaskId;
 use super::tasks::Tasks;
 use super::timeline::Timeline;
 use crate::calls::live::{CallLife, LiveCall};
-use platform::durable::{DurableError, DurableStore, Entries, Expected, Fence, Key, Strength};
+use platform::durable::{Answer, DurableError, DurableStore, Entries, Expected, Fence, Key, Revision, Strength};
 use policy::Survive;
 use runtime::journal::{CallJournal, JournalLog, JournalRoom, RoomChange};
 use std::sync::Arc;
@@ -66,15 +66,13 @@ impl Tasks {
         })
     }
 
-    /// Keeps the output of a call that has ended, or that is suspended, if there is room for it.
-    pub(super) fn keep_output(&self, id: &TaskId, record: &TaskRecord) {
-        if let Some(output) = self.maker.get().and_then(|maker| maker.output(record))
-            && let Some(key) = Part::Output.key(id)
-            && self.count_part(id, Part::Output, output.len())
-        {
-            // It takes its turn before the end is stored.
-            drop(self.store.put(&key, output.into_bytes(), Expected::Any, Strength::Process));
-        }
+    /// Keeps the output of a call that has ended, or that is suspended, if there is room for it. It takes its turn before what is
+    /// stored next.
+    pub(super) fn keep_output(&self, id: &TaskId, record: &TaskRecord) -> Option<Answer<Revision>> {
+        let output = self.maker.get()?.output(record)?;
+        let key = Part::Output.key(id)?;
+        let fits = self.count_part(id, Part::Output, output.len());
+        fits.then(|| self.store.put(&key, output.into_bytes(), Expected::Any, Strength::Process))
     }
 
     /// Keeps what the call did, in short, once it has ended.
@@ -172,5 +170,5 @@ pub(super) async fn make_call(recorder: &Recorder) -> Result<(LiveCall, Finish, 
     let journal = CallJournal::stored(tasks.clock.clone(), log, steps, Duration::ZERO);
     let journal = journal.map_err(|problem| NotMade::Never(problem.to_string()))?;
     let (live, finish) = maker.make(call, record.clone(), journal).await?;
-    Ok((live, finish, asked.unwrap_or_default()))
+    Ok((live, finish, asked.unwrap_or_default().moved_by(record.moved)))
 }

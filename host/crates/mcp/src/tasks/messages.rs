@@ -69,7 +69,11 @@ impl Tasks {
                 tracing::warn!(task = &**id, "a message to a task is lost: {error}");
             }
         }
-        self.keep_output(id, record);
+        if let Some(kept) = self.keep_output(id, record)
+            && let Err(error) = kept.await
+        {
+            tracing::warn!(task = &**id, %error, "the output of a task that waits is not kept");
+        }
     }
 
     /// Puts the messages that were kept into the queue of a call that is about to run again.

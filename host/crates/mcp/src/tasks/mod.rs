@@ -8,9 +8,9 @@
 //! - `suspension` drops the instances of calls that wait;
 //! - `messages` keeps what is said to a call that does not run;
 //! - `mailbox` passes on what is asked of a task that another process serves;
-//! - `fate` is the one place for tasks that their process leaves behind, and `take_up` finds them at the start;
+//! - `fate` is the one place for tasks that their process leaves behind, and `take_up` finds them, at the start and later;
 //! - `stored_tasks` is what the operator sees of them, `timeline` what a call did; `sampler` notes what it uses meanwhile, in `samples`;
-//! - `upkeep` renews what open tasks hold and removes those whose time is over; it sleeps while there is nothing to do.
+//! - `upkeep` renews what open tasks hold, looks for what others have left, and removes those whose time is over.
 
 mod asked;
 mod call;
@@ -22,6 +22,8 @@ mod extension;
 mod fate;
 mod fuel;
 mod keys;
+#[cfg(test)]
+mod left_tests;
 mod mailbox;
 mod messages;
 mod questions;

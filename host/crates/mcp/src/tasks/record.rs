@@ -4,6 +4,7 @@ use super::control::TaskRequest;
 use super::fuel::TaskFuel;
 use super::shown_calls::ShownCalls;
 use humantime::format_rfc3339_millis;
+use platform::clock::MachineTime;
 use policy::Principal;
 use rmcp::model::{DetailedTask, JsonObject, Task, TaskPayload, TaskStatus};
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,12 @@ pub(crate) struct TaskRecord {
     /// Nobody serves it until then, or until it is asked something.
     #[serde(default)]
     pub(super) suspended: Option<Suspended>,
+    /// The moment of its last change, as the process dates it that has made it; none if an earlier version has.
+    #[serde(default)]
+    pub(super) time: Option<MachineTime>,
+    /// What was added to its times to date them as this process does.
+    #[serde(skip)]
+    pub(super) moved: i64,
     /// What the call cost, once it has ended.
     pub(crate) usage: Option<Value>,
     /// Bytes of the record.
@@ -106,6 +113,17 @@ impl TaskRecord {
     /// When it is removed, in milliseconds since 1970.
     pub(super) fn expires(&self) -> u64 {
         self.created.saturating_add(self.ttl)
+    }
+
+    /// Dates it as this process does: the wall clock may have been set between the starts of two. What it has waited for fuel goes by
+    /// the day that the clock shows.
+    pub(super) fn date_by(&mut self, now: MachineTime) {
+        let moved = self.time.map_or(0, |then| now.offset_from(then));
+        let moving = |time: &mut u64| *time = time.saturating_add_signed(moved);
+        [&mut self.created, &mut self.updated].into_iter().for_each(moving);
+        self.suspended.iter_mut().filter_map(|suspended| suspended.until.as_mut()).for_each(moving);
+        self.calls.expiries().for_each(moving);
+        (self.moved, self.time) = (moved, Some(now));
     }
 
     /// When it goes on by itself or ends, if nobody serves it before. A call that waits for fuel does nothing until it gets some.
@@ -248,6 +266,8 @@ pub(super) mod tests {
             fuel: TaskFuel::default(),
             calls: ShownCalls::default(),
             suspended: None,
+            time: None,
+            moved: 0,
             usage: None,
             size: 0,
         }

@@ -8,6 +8,8 @@ use super::shown_calls::ShownCalls;
 use super::table::TaskId;
 use super::tasks::Tasks;
 use platform::durable::{DurableError, Expected, Revision, Strength};
+use platform::text::truncate_chars;
+use rmcp::model::JsonObject;
 use runtime::engine::FuelAccount;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -17,8 +19,13 @@ use tokio::time::sleep;
 
 /// Time between two stored messages of a task's progress. Bounds what a tool that reports all the time costs the disk.
 const MESSAGE_PAUSE: Duration = Duration::from_millis(500);
-/// Time before an end that could not be stored is tried again.
+/// Time before a change that could not be stored is tried again.
 const RETRY: Duration = Duration::from_secs(1);
+/// For how long a result waits for room in the store. Then the task ends without it. Bounds, with the number of tasks, what waits in
+/// memory.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// Characters of what a call that failed has said, where there is no room for all.
+const MAX_SAID: usize = 400;
 
 /// How a running task stands. A change of the message alone may wait.
 #[derive(Debug, Clone, Default)]
@@ -61,35 +68,49 @@ impl Recorder {
         stored: &watch::Sender<u64>,
         fuel: Option<FuelAccount>,
     ) -> Superseded {
-        let mut version = 0;
+        let (mut version, mut is_stored) = (0, true);
         let mut pause = Box::pin(sleep(Duration::ZERO));
         loop {
-            if progress.changed().await.is_err() {
-                return std::future::pending().await;
-            }
-            tokio::select! {
-                () = &mut pause => {}
-                _ = progress.wait_for(|now| now.version != version) => {}
+            if is_stored {
+                if progress.changed().await.is_err() {
+                    return std::future::pending().await;
+                }
+                tokio::select! {
+                    () = &mut pause => {}
+                    _ = progress.wait_for(|now| now.version != version) => {}
+                }
+            } else {
+                sleep(RETRY).await;
             }
             let now = progress.borrow_and_update().clone();
+            let mut asked_is_stored = None;
             if version != now.version
                 && let Some(key) = Part::Asked.key(&self.id)
             {
                 let asked = now.asked.to_bytes();
                 // What is asked and answered is kept, whether or not there is room by now.
                 let _ = self.tasks.count_part(&self.id, Part::Asked, asked.len());
-                // It takes its turn before the record, and fails if that fails.
-                drop(self.tasks.store.put(&key, asked, Expected::Any, Strength::Process));
+                // It takes its turn before the record.
+                asked_is_stored = Some(self.tasks.store.put(&key, asked, Expected::Any, Strength::Process));
             }
-            version = now.version;
             (self.record.calls, self.record.fuel, self.record.suspended) = (now.calls, now.fuel, now.suspended);
             self.count_fuel(fuel.as_ref());
-            match self.save(TaskState::open(now.requests), now.message, Strength::Process).await {
+            let saved = self.save(TaskState::open(now.requests), now.message, Strength::Process).await;
+            let asked = match asked_is_stored {
+                Some(stored) => stored.await.map(drop),
+                None => Ok(()),
+            };
+            match saved.and_then(|saved| asked.map(|()| saved)) {
                 Ok(true) => {}
                 Ok(false) => return Superseded,
-                // The next change, or the end, is stored with this one.
-                Err(error) => tracing::error!(task = &*self.id, %error, "how a task stands cannot be stored"),
+                // Nobody is told that it is stored. If it changes meanwhile, the newest is.
+                Err(error) => {
+                    tracing::error!(task = &*self.id, %error, "how a task stands cannot be stored; trying again");
+                    is_stored = false;
+                    continue;
+                }
             }
+            (version, is_stored) = (now.version, true);
             stored.send_replace(version);
             pause = Box::pin(sleep(MESSAGE_PAUSE));
         }
@@ -106,15 +127,18 @@ impl Recorder {
     /// Stores how the task ended. Tries until it has succeeded, or until it is not this process's task any more.
     pub(super) async fn end(&mut self, state: TaskState, message: Option<String>, usage: Option<Value>) {
         self.record.usage = usage;
-        let mut state = state;
+        let (mut state, mut waited) = (state, Duration::ZERO);
         loop {
             match self.save(state.clone(), message.clone(), Strength::Power).await {
                 Ok(_) => return,
                 Err(error @ (DurableError::TooLarge { .. } | DurableError::Full(_)))
-                    if matches!(state, TaskState::Completed { .. }) =>
+                    if matches!(state, TaskState::Completed { .. })
+                        && (waited >= PATIENCE || matches!(error, DurableError::TooLarge { .. })) =>
                 {
                     tracing::error!(task = &*self.id, %error, "the result of a task cannot be kept");
-                    state = TaskState::failed("The tool has ended, but the host has no room for its result.");
+                    if let TaskState::Completed { result } = &state {
+                        state = TaskState::failed(&without_room(result, &error));
+                    }
                 }
                 Err(DurableError::Closed) => {
                     return tracing::error!(task = &*self.id, "a task ended after the store was closed");
@@ -124,6 +148,7 @@ impl Recorder {
                 }
             }
             sleep(RETRY).await;
+            waited += RETRY;
         }
     }
 
@@ -140,6 +165,7 @@ impl Recorder {
         if !changed.change(state, message, tasks.now(), tasks.limits.keep) {
             return Ok(false);
         }
+        changed.time = Some(tasks.time.now());
         loop {
             match tasks.store.put(&key, changed.to_bytes(), Expected::At(self.revision), strength).await {
                 Ok(revision) => {
@@ -160,5 +186,32 @@ impl Recorder {
                 Err(error) => return Err(error),
             }
         }
+    }
+}
+
+/// What is said in the place of a result that the store does not take.
+fn without_room(result: &JsonObject, error: &DurableError) -> String {
+    let said = || result.get("content")?.get(0)?.get("text")?.as_str();
+    match result.get("isError").and_then(Value::as_bool) {
+        Some(true) => {
+            let said = truncate_chars(said().unwrap_or_default(), MAX_SAID);
+            format!("The call has failed, and the host has no room for all that it said ({error}): {said}")
+        }
+        _ => format!("The tool has ended, but the host has no room for its result ({error})."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_call_that_failed_is_not_said_to_have_ended() {
+        let full = DurableError::Full("disk is full".into());
+        let said = |result: Value| without_room(result.as_object().unwrap(), &full);
+        let failed = said(json!({"isError": true, "content": [{"type": "text", "text": "the journal is lost"}]}));
+        assert!(failed.contains("failed") && failed.contains("disk is full") && failed.contains("the journal is lost"));
+        assert!(said(json!({"content": []})).contains("has ended"));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::asked::AskedQuestions;
 use super::call::{EndedCall, Finish, NotMade};
-use super::control::{StopReason, TaskControl};
+use super::control::{RunningTask, StopReason, TaskControl};
 use super::fate;
 use super::record::{TaskRecord, TaskState};
 use super::recorder::Recorder;
@@ -13,7 +13,7 @@ use super::tasks::Tasks;
 use crate::calls::live::LiveCall;
 use crate::client::chunk_record::ChunkRecord;
 use bytesize::ByteSize;
-use platform::durable::{DurableError, Revision, Strength};
+use platform::durable::{Answer, DurableError, Revision, Strength};
 use plugins::calls::FinishedCall;
 use rmcp::model::JsonObject;
 use runtime::engine::{CallError, catch_panic};
@@ -32,6 +32,8 @@ pub(super) struct TaskRunner {
     control: TaskControl,
     /// What earlier runs of the call have asked.
     asked: AskedQuestions,
+    /// The output of the call, on its way to the store.
+    output: Option<Answer<Revision>>,
 }
 
 impl TaskRunner {
@@ -42,7 +44,12 @@ impl TaskRunner {
         revision: Revision,
         control: TaskControl,
     ) -> Self {
-        Self { recorder: Recorder { tasks, id, record, revision }, control, asked: AskedQuestions::default() }
+        Self {
+            recorder: Recorder { tasks, id, record, revision },
+            control,
+            asked: AskedQuestions::default(),
+            output: None,
+        }
     }
 
     /// Serves the call that has begun here, or else makes the call again that an earlier run has left.
@@ -115,7 +122,7 @@ impl TaskRunner {
     }
 
     /// Before anything new.
-    async fn take_what_waits(&self) -> Result<(), DurableError> {
+    async fn take_what_waits(&mut self) -> Result<(), DurableError> {
         let Recorder { tasks, id, record, .. } = &self.recorder;
         tasks.take_messages(id, record).await?;
         tasks.take_requests_of(id).await
@@ -124,6 +131,8 @@ impl TaskRunner {
     async fn end(&mut self, outcome: FinishedCall, chunks: ChunkRecord, finish: Finish) {
         let was_cancelled = matches!(outcome.result, Err(CallError::Cancelled));
         let reason = self.control.reason.get().copied().filter(|_| was_cancelled);
+        // Nobody else's call makes room for itself in its place before the log has ended.
+        self.keep_output();
         let ended = finish(outcome, chunks).await;
         self.record_end(ended, reason).await;
     }
@@ -131,10 +140,24 @@ impl TaskRunner {
     async fn record_end(&mut self, ended: EndedCall, reason: Option<StopReason>) {
         let Recorder { tasks, id, .. } = &self.recorder;
         let (state, message) = tasks.end_state(id, &ended, reason);
-        tasks.keep_output(id, &self.recorder.record);
+        self.keep_output();
+        let Recorder { tasks, id, .. } = &self.recorder;
         // Before the end, since from then on everything may be removed.
         tasks.keep_timeline(id, &self.recorder.record).await;
         self.recorder.end(state, message, ended.usage).await;
+        if let Some(kept) = self.output.take()
+            && kept.await.is_err()
+        {
+            // Now there is room again.
+            self.keep_output();
+        }
+    }
+
+    fn keep_output(&mut self) {
+        if self.output.is_none() {
+            let Recorder { tasks, id, record, .. } = &self.recorder;
+            self.output = tasks.keep_output(id, record);
+        }
     }
 
     async fn record_lost(&mut self, why: &str) {
@@ -167,8 +190,12 @@ impl TaskRunner {
             None if record.has_ended() => tasks.table.lock().end(&id, record.expires()),
             None => tasks.table.lock().set_expiry(&id, record.expires()),
         }
-        if let Some(running) = tasks.running.lock().remove(&id) {
-            drop(tasks.store.release(&running.lease));
+        if let Some(RunningTask { lease, .. }) = tasks.running.lock().remove(&id) {
+            // What has not ended is found by every process that looks for leases which do not hold.
+            match record.has_ended() {
+                true => drop(tasks.store.release(&lease)),
+                false => drop(tasks.store.renew(vec![lease], Duration::ZERO)),
+            }
         }
         tasks.wake.notify_one();
     }

@@ -33,6 +33,11 @@ impl ShownCalls {
         self.0.contains_key(key)
     }
 
+    /// When each is given up.
+    pub(super) fn expiries(&mut self) -> impl Iterator<Item = &mut u64> {
+        self.0.values_mut().map(|call| &mut call.expires)
+    }
+
     /// The fields of each, with the time that is left for it.
     pub(super) fn to_fields(&self, now: u64) -> Map<String, Value> {
         let fields = |(key, ShownCall { fields, expires }): (&String, &ShownCall)| {

@@ -1,12 +1,13 @@
-//! Takes up the tasks that an earlier process has left behind, and goes on with those that wait.
+//! Takes up the tasks that other processes have left behind, earlier and later ones, and goes on with those that wait.
 
 use super::control::RunningTask;
 use super::keys::{Part, all_records};
 use super::record::{TaskRecord, millis};
 use super::runner::TaskRunner;
 use super::table::{NewEntry, TaskId};
-use super::tasks::{LEASE, Tasks, parse};
-use platform::durable::{DurableError, Expected, Key, Record, Strength};
+use super::tasks::{LEASE, Tasks};
+use platform::durable::{DurableError, Expected, Fence, Key, Record, Strength};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,22 +48,39 @@ impl Drop for Starting {
 }
 
 impl Tasks {
-    /// Takes up all stored tasks. Those that have not ended, and that nobody serves any more, go on here. Returns how many may
-    /// still be served by another process, or by one that ended a moment ago.
-    pub(super) async fn take_up(self: &Arc<Self>) -> Result<usize, DurableError> {
-        let Some(prefix) = all_records() else { return Ok(0) };
-        let (mut after, mut others) = (None, 0);
+    /// Takes up all stored tasks. Those that have not ended, and that nobody serves any more, go on here.
+    pub(super) async fn take_up(self: &Arc<Self>) -> Result<(), DurableError> {
+        let Some(prefix) = all_records() else { return Ok(()) };
+        let mut after = None;
         loop {
             let page = self.store.list(&prefix, after.as_ref(), PAGE).await?;
             let Some((last, _)) = page.last() else {
                 self.seen.cancel();
-                return Ok(others);
+                return Ok(());
             };
             after = Some(last.clone());
             for (key, record) in page {
-                others += usize::from(!self.take_up_one(key, record, TakeUp::WhenDue).await?);
+                self.take_up_one(key, record, TakeUp::WhenDue).await?;
             }
         }
+    }
+
+    /// The same for tasks that others have served and do not serve any more: those processes have ended, or have done nothing
+    /// for so long that they have lost them. `known` are those that nobody serves since they wait, as this found them before.
+    pub(super) async fn take_up_left(self: &Arc<Self>, known: &mut HashMap<Key, Fence>) -> Result<(), DurableError> {
+        let Some(prefix) = all_records() else { return Ok(()) };
+        let left = self.store.expired(&prefix).await?;
+        for lease in left.iter().filter(|lease| known.get(&lease.name) != Some(&lease.fence)) {
+            match self.store.get(&lease.name).await? {
+                Some(record) => {
+                    self.take_up_one(lease.name.clone(), record, TakeUp::WhenDue).await?;
+                }
+                // A task that was removed.
+                None => drop(self.store.release(lease)),
+            }
+        }
+        *known = left.into_iter().map(|lease| (lease.name, lease.fence)).collect();
+        Ok(())
     }
 
     /// False if another process may still serve it.
@@ -87,7 +105,7 @@ impl Tasks {
         if self.running.lock().contains_key(&id) {
             return Ok(true);
         }
-        let Some((task, record)) = parse(&id, record) else { return Ok(true) };
+        let Some((task, record)) = self.read(&id, record) else { return Ok(true) };
         if task.has_ended() {
             self.insert_stored(&id, &task, record.value.len(), None);
             return Ok(true);

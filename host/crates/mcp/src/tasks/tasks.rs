@@ -3,11 +3,11 @@
 use super::call::CallMaker;
 use super::control::{RunningTask, TaskRequest};
 use super::keys::Part;
-use super::record::{TaskRecord, millis};
+use super::record::TaskRecord;
 use super::table::{TaskId, TaskTable};
 use crate::calls::wait_permits::WaitPermits;
 use platform::changes::{Change, ChangeNotifier};
-use platform::clock::Clock;
+use platform::clock::{Clock, SteadyClock};
 use platform::durable::{DurableError, DurableStore, Key, Record, Strength};
 use platform::files::ProcessSlot;
 use platform::sync::Mutex;
@@ -28,7 +28,7 @@ pub(crate) const TASK_URI: &str = "portcullis://tasks/";
 pub(super) const LEASE: Duration = Duration::from_secs(30);
 /// How often it says so.
 pub(super) const RENEW: Duration = Duration::from_secs(10);
-/// The longest time after which a task is looked at again, since the wall clock may be set meanwhile.
+/// The longest time after which a task is looked at again: timers stand while the machine sleeps.
 pub(super) const LONGEST_SLEEP: Duration = Duration::from_secs(600);
 
 /// Where tasks are stored.
@@ -51,6 +51,8 @@ pub struct Tasks {
     pub(super) store: Arc<dyn DurableStore>,
     pub(super) limits: TaskLimits,
     pub(super) clock: Arc<dyn Clock>,
+    /// Dates what is stored.
+    pub(super) time: SteadyClock,
     pub(super) changes: ChangeNotifier,
     /// Permits for calls that wait for their clients.
     pub(super) permits: Arc<WaitPermits>,
@@ -104,12 +106,14 @@ impl Tasks {
     ) -> Arc<Self> {
         let holder = store.holder();
         let TaskStore { store, process } = store;
+        let time = SteadyClock::new(clock.clone());
         let journal = process.as_ref().map(|_| limits.survive);
         let (maker, table, starting, started, seen, running, asking, wake, runners) = Default::default();
         Arc::new(Self {
             store,
             limits,
             clock,
+            time,
             changes,
             permits,
             holder,
@@ -232,8 +236,9 @@ impl Tasks {
         format!("{TASK_URI}{id}")
     }
 
+    /// Milliseconds since 1970. While the process lives, only time changes that, and nobody who sets the clock.
     pub(super) fn now(&self) -> u64 {
-        millis(self.clock.unix())
+        self.time.now().unix()
     }
 
     /// Tells everybody who watches a task that it has changed.
@@ -245,7 +250,14 @@ impl Tasks {
     pub(super) async fn load(&self, id: &str) -> Result<Option<StoredTask>, DurableError> {
         let Some(key) = Part::Record.key(id) else { return Ok(None) };
         let Some(record) = self.store.get(&key).await? else { return Ok(None) };
-        Ok(parse(id, record))
+        Ok(self.read(id, record))
+    }
+
+    /// A stored task, with its times as this process dates them.
+    pub(super) fn read(&self, id: &str, record: Record) -> Option<StoredTask> {
+        let (mut task, record) = parse(id, record)?;
+        task.date_by(self.time.now());
+        Some((task, record))
     }
 }
 

@@ -1,5 +1,5 @@
 //! Looks after tasks: takes up those of an earlier process once their calls can be made again, renews the leases of those
-//! that run, and removes those whose time is over. Without tasks it sleeps until there is one.
+//! that run, takes up what other processes leave behind, and removes those whose time is over.
 
 use super::control::StopReason;
 use super::mailbox;
@@ -10,8 +10,9 @@ use crate::calls::parked_calls::ParkedCalls;
 use crate::upkeep::{Upkeep, look_after};
 use platform::changes::ChangeNotifier;
 use platform::clock::Clock;
-use platform::durable::Lease;
+use platform::durable::{Fence, Key, Lease};
 use policy::TaskLimits;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -21,11 +22,20 @@ const RETRY: Duration = Duration::from_secs(5);
 
 /// When things are to be done.
 pub(crate) struct Agenda {
-    /// Read what is stored; none if nothing is left that another process may still serve.
+    /// Read all that is stored; none once that is done.
     take_up: Option<Instant>,
+    /// Say that what runs here is this process's, and look for what others do not serve any more.
     renew: Instant,
     /// Look for what others ask of the tasks that run here.
     requests: Instant,
+    /// See `Tasks::take_up_left`.
+    known: HashMap<Key, Fence>,
+}
+
+impl Agenda {
+    pub(super) fn new(now: Instant) -> Self {
+        Self { take_up: Some(now), renew: now + RENEW, requests: now, known: HashMap::new() }
+    }
 }
 
 impl Tasks {
@@ -38,9 +48,7 @@ impl Tasks {
         waiting: &ParkedCalls,
     ) -> Arc<Self> {
         let tasks = Self::new(store, limits, clock.clone(), changes, waiting.wait_permits().clone());
-        let now = clock.now();
-        let agenda = Agenda { take_up: Some(now), renew: now + RENEW, requests: now };
-        tokio::spawn(look_after(Arc::downgrade(&tasks), agenda));
+        tokio::spawn(look_after(Arc::downgrade(&tasks), Agenda::new(clock.now())));
         tasks
     }
 }
@@ -56,17 +64,23 @@ impl Upkeep for Tasks {
         let can_resume = self.maker.get().is_some();
         if can_resume && agenda.take_up.is_some_and(|at| at <= self.clock.now()) {
             agenda.take_up = match self.take_up().await {
-                Ok(0) => None,
-                // They are left behind if nobody has renewed their leases by then.
-                Ok(_) => Some(self.clock.now() + LEASE),
+                Ok(()) => None,
+                // It was said that nothing can be kept.
+                Err(_) if !self.are_durable() => None,
                 Err(error) => {
                     tracing::error!(%error, "stored tasks cannot be read; trying again");
                     Some(self.clock.now() + RETRY)
                 }
             };
         }
+        // Without a folder there are no others.
+        let looks = can_resume && self.are_durable();
         if agenda.renew <= self.clock.now() {
+            // In this order: what this process has not lost, it goes on with.
             self.renew_leases().await;
+            if looks && let Err(error) = self.take_up_left(&mut agenda.known).await {
+                tracing::error!(%error, "what other processes have left behind cannot be read; trying again");
+            }
             agenda.renew = self.clock.now() + RENEW;
         }
         self.sweep();
@@ -77,8 +91,9 @@ impl Upkeep for Tasks {
             }
             agenda.requests = self.clock.now() + mailbox::LOOK;
         }
-        let open = [agenda.renew, agenda.requests].into_iter().filter(|_| has_open);
-        let next = agenda.take_up.filter(|_| can_resume).into_iter().chain(open).min();
+        let renew = (has_open || looks).then_some(agenda.renew);
+        let requests = has_open.then_some(agenda.requests);
+        let next = agenda.take_up.filter(|_| can_resume).into_iter().chain(renew).chain(requests).min();
         let wait = next.map(|at| at.saturating_duration_since(self.clock.now()));
         wait.into_iter().chain(self.next_sweep()).min()
     }

@@ -72,6 +72,10 @@ impl DurableStore for WatchedStore {
         self.store.renew(leases, time)
     }
 
+    fn expired(&self, prefix: &Key) -> Answer<Vec<Lease>> {
+        self.store.expired(prefix)
+    }
+
     fn release(&self, lease: &Lease) -> Answer<()> {
         self.store.release(lease)
     }

@@ -6,6 +6,7 @@ use super::response::json_response;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
+use platform::durable::DurableError;
 use plugins::catalog::{Catalog, Missing, MissingPlugins};
 use serde_json::{Map, Value, json};
 
@@ -34,11 +35,16 @@ pub(super) async fn ready(State(endpoint): State<McpEndpoint>) -> Response {
             if tasks > 0 {
                 status["tasks"] = tasks.into();
             }
+            let mut code = StatusCode::OK;
             if let Some(problem) = server.context.tasks.store_problem() {
+                // A store that is full still knows what it has: no call runs twice.
+                if !matches!(problem, DurableError::Full(_)) {
+                    (code, status["status"]) = (StatusCode::SERVICE_UNAVAILABLE, "no-storage".into());
+                }
                 let why = if endpoint.tells_why { problem.to_string() } else { "nothing is kept at the moment".into() };
                 status["storage"] = why.into();
             }
-            response(StatusCode::OK, &status)
+            response(code, &status)
         }
     }
 }

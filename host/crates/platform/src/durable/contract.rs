@@ -52,9 +52,13 @@ pub trait DurableStore: Send + Sync + 'static {
     /// higher than every earlier one of the name. Its holder may take it again, which ends the lease it had.
     fn acquire(&self, name: &Key, holder: &str, time: Duration) -> Answer<Option<Lease>>;
 
-    /// Extends leases from now on, as many as a process has. Returns those that it has not extended, since they have expired or
-    /// somebody else has them.
+    /// Extends leases from now on, as many as a process has, also such as have expired and that nobody has taken since. Returns
+    /// those that it has not extended, since somebody has.
     fn renew(&self, leases: Vec<Lease>, time: Duration) -> Answer<Vec<Lease>>;
+
+    /// Leases that have expired and that nobody has given back or taken since, of names that begin with `prefix`, a key and a
+    /// `/`: what those have left behind who had them. A store may forget one after long, and list as many as it likes at once.
+    fn expired(&self, prefix: &Key) -> Answer<Vec<Lease>>;
 
     /// Gives a lease back. Does nothing if somebody else has it.
     fn release(&self, lease: &Lease) -> Answer<()>;

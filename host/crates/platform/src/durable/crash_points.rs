@@ -120,6 +120,10 @@ impl DurableStore for CrashingStore {
         }
     }
 
+    fn expired(&self, prefix: &Key) -> Answer<Vec<Lease>> {
+        self.store.expired(prefix)
+    }
+
     fn release(&self, lease: &Lease) -> Answer<()> {
         self.change("release", &lease.name, || self.store.release(lease))
     }

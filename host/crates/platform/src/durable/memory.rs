@@ -26,6 +26,7 @@ struct State {
     leases: HashMap<Key, (Lease, Duration)>,
     /// The last revision or token.
     last: u64,
+    is_full: bool,
 }
 
 #[derive(Default)]
@@ -52,8 +53,13 @@ impl State {
         if holds { Ok(()) } else { Err(DurableError::Conflict(found)) }
     }
 
+    fn has_room(&self) -> Result<(), DurableError> {
+        if self.is_full { Err(DurableError::Full("the disk is full".into())) } else { Ok(()) }
+    }
+
     /// A log to which this owner may write at this number.
     fn writable(&mut self, log: &Key, fence: Fence, next: u64) -> Result<&mut Log, DurableError> {
+        self.has_room()?;
         let (seen, end) = self.logs.get(log).map_or((Fence(0), 0), |log| (log.fence, log.next()));
         if fence < seen {
             return Err(DurableError::Fenced);
@@ -71,9 +77,9 @@ impl State {
         self.last
     }
 
-    fn holds(&mut self, lease: &Lease, now: Duration) -> Result<&mut Duration, DurableError> {
-        let held = self.leases.get_mut(&lease.name).filter(|(held, end)| held == lease && *end > now);
-        held.map(|(_, end)| end).ok_or(DurableError::Fenced)
+    /// When a lease ends that nobody else has taken.
+    fn end_of(&mut self, lease: &Lease) -> Option<&mut Duration> {
+        self.leases.get_mut(&lease.name).filter(|(held, _)| held == lease).map(|(_, end)| end)
     }
 }
 
@@ -82,11 +88,16 @@ impl MemoryStore {
         Self { state: Arc::default(), clock }
     }
 
+    /// Whether there is no room for anything from now on, as on a disk.
+    pub fn set_full(&self, is_full: bool) {
+        self.state.lock().is_full = is_full;
+    }
+
     fn answer<T: Send + 'static>(
         &self,
         request: impl FnOnce(&mut State, Duration) -> Result<T, DurableError>,
     ) -> Answer<T> {
-        let answer = request(&mut self.state.lock(), self.clock.unix());
+        let answer = request(&mut self.state.lock(), self.clock.awake());
         Box::pin(std::future::ready(answer))
     }
 }
@@ -99,6 +110,7 @@ impl DurableStore for MemoryStore {
     fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, _: Strength) -> Answer<Revision> {
         self.answer(|state, _| {
             state.check(key, expected)?;
+            state.has_room()?;
             let revision = Revision(state.count());
             state.records.insert(key.clone(), Record { value, revision });
             Ok(revision)
@@ -185,14 +197,23 @@ impl DurableStore for MemoryStore {
 
     fn renew(&self, mut leases: Vec<Lease>, time: Duration) -> Answer<Vec<Lease>> {
         self.answer(|state, now| {
-            leases.retain(|lease| state.holds(lease, now).map(|end| *end = now + time).is_err());
+            leases.retain(|lease| state.end_of(lease).map(|end| *end = now + time).is_none());
             Ok(leases)
         })
     }
 
-    fn release(&self, lease: &Lease) -> Answer<()> {
+    fn expired(&self, prefix: &Key) -> Answer<Vec<Lease>> {
         self.answer(|state, now| {
-            if state.holds(lease, now).is_ok() {
+            let begin = format!("{prefix}/");
+            let expired =
+                state.leases.values().filter(|(lease, end)| *end <= now && lease.name.as_str().starts_with(&begin));
+            Ok(expired.map(|(lease, _)| lease.clone()).collect())
+        })
+    }
+
+    fn release(&self, lease: &Lease) -> Answer<()> {
+        self.answer(|state, _| {
+            if state.end_of(lease).is_some() {
                 state.leases.remove(&lease.name);
             }
             Ok(())

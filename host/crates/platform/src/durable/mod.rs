@@ -21,6 +21,7 @@ mod error;
 mod key;
 mod memory;
 mod types;
+mod unusable;
 
 pub use contract::{Answer, DurableStore};
 #[cfg(debug_assertions)]
@@ -29,3 +30,4 @@ pub use error::DurableError;
 pub use key::{InvalidKey, Key};
 pub use memory::MemoryStore;
 pub use types::{Entries, Expected, Fence, Lease, Record, Revision, Strength};
+pub use unusable::UnusableStore;

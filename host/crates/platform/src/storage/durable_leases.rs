@@ -1,15 +1,20 @@
-//! Leases of the durable store. Processes that share the file share its clock, so leases are dated by the wall clock.
+//! Leases of the durable store. Processes that share the file share a machine, so leases are dated by a clock of it that nobody
+//! can set and that stands while it sleeps.
 
 use super::durable_numbers::signed;
 use crate::durable::{Fence, Key, Lease};
 use rusqlite::{Connection, OptionalExtension};
 use std::time::Duration;
 
-/// A lease holds until its end. If the clock was set back by more than its time, it does not: its owner may be gone, and
-/// the next one would wait for long. If its owner is not gone, it is fenced.
+/// A lease holds until its end. One that ends later than it could was taken before the machine was started: its owner is gone.
 const HOLDS: &str = "until > ?2 AND until <= ?2 + 2 * time";
-/// Expired leases that are removed with each new one, so that they do not pile up.
+/// A lease that does not hold any more stays until so many later ones were taken: its owner may have been stopped and renew it,
+/// and others find what it has left behind. Bounds what those leave who never come back.
+const KEPT: i64 = 10_000;
+/// Leases that are removed at most with each new one.
 const REMOVED: u32 = 8;
+/// Names of leases that are listed at once.
+const LISTED: u32 = 1_000;
 
 pub(super) fn acquire(
     connection: &Connection,
@@ -24,15 +29,18 @@ pub(super) fn acquire(
     if taken.is_some() {
         return Ok(None);
     }
-    let sql = "DELETE FROM lease WHERE token IN (SELECT token FROM lease WHERE until <= ?1 ORDER BY until LIMIT ?2)";
-    connection.prepare_cached(sql)?.execute((now, REMOVED))?;
     let sql = "INSERT OR REPLACE INTO lease (name, holder, until, time) VALUES (?1, ?2, ?3, ?4)";
     let values = (name.as_str(), holder, now.saturating_add(time), time);
     let token = connection.prepare_cached(sql)?.insert(values)?;
+    let sql = format!(
+        "DELETE FROM lease WHERE token IN
+            (SELECT token FROM lease WHERE token <= ?1 AND NOT ({HOLDS}) ORDER BY token LIMIT ?3)"
+    );
+    connection.prepare_cached(&sql)?.execute((token - KEPT, now, REMOVED))?;
     Ok(Some(Lease { name: name.clone(), holder: holder.to_owned(), fence: Fence(token.unsigned_abs()) }))
 }
 
-/// Returns those that are not renewed.
+/// Returns those that are not renewed, since somebody has taken them meanwhile.
 pub(super) fn renew(
     connection: &Connection,
     leases: &[Lease],
@@ -40,17 +48,36 @@ pub(super) fn renew(
     now: Duration,
 ) -> rusqlite::Result<Vec<Lease>> {
     let (now, time) = (millis(now), millis(time));
-    let sql =
-        format!("UPDATE lease SET until = ?3, time = ?4 WHERE token = ?1 AND name = ?5 AND holder = ?6 AND {HOLDS}");
-    let mut update = connection.prepare_cached(&sql)?;
+    let sql = "UPDATE lease SET until = ?2, time = ?3 WHERE token = ?1 AND name = ?4 AND holder = ?5";
+    let mut update = connection.prepare_cached(sql)?;
     let mut lost = Vec::new();
     for lease in leases {
-        let values = (signed(lease.fence.0), now, now.saturating_add(time), time, lease.name.as_str(), &lease.holder);
+        let values = (signed(lease.fence.0), now.saturating_add(time), time, lease.name.as_str(), &lease.holder);
         if update.execute(values)? == 0 {
             lost.push(lease.clone());
         }
     }
     Ok(lost)
+}
+
+/// Those whose names begin with a key and a `/` and that do not hold any more.
+pub(super) fn expired(connection: &Connection, prefix: &Key, now: Duration) -> rusqlite::Result<Vec<Lease>> {
+    // `0` comes after `/`.
+    let (from, to) = (format!("{prefix}/"), format!("{prefix}0"));
+    let sql = format!(
+        "SELECT name, holder, token FROM lease WHERE name > ?1 AND name < ?3 AND NOT ({HOLDS}) ORDER BY token LIMIT ?4"
+    );
+    let mut select = connection.prepare_cached(&sql)?;
+    let found = select.query_map((from, millis(now), to, LISTED), |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?))
+    })?;
+    let mut leases = Vec::new();
+    for found in found {
+        let (name, holder, token) = found?;
+        // Whatever is there was a key.
+        leases.extend(Key::new(name).ok().map(|name| Lease { name, holder, fence: Fence(token.unsigned_abs()) }));
+    }
+    Ok(leases)
 }
 
 pub(super) fn release(connection: &Connection, lease: &Lease) -> rusqlite::Result<()> {

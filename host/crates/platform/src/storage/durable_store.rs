@@ -7,6 +7,7 @@
 use super::durable_limits::DurableLimits;
 use super::error::StorageError;
 use super::health::Health;
+use super::opened_file::OpenedFile;
 use super::owner::WalLength;
 use super::worker::{Setup, Worker};
 use super::{durable_leases as leases, durable_logs as logs, durable_records as records, durable_tables as tables};
@@ -36,6 +37,7 @@ pub struct SqliteStore {
     writes: Arc<Worker>,
     reads: Arc<Worker>,
     health: Arc<Health>,
+    file: Arc<OpenedFile>,
     clock: Arc<dyn Clock>,
     limits: DurableLimits,
     /// Bytes of changes that wait.
@@ -67,6 +69,7 @@ impl SqliteStore {
         let wal = WalLength::default();
         let tables::Opened { path, writer, reader } = tables::open(folder, &limits, &wal)?;
         let health = Arc::<Health>::default();
+        let file = Arc::new(OpenedFile::new(path.clone())?);
         let watched = wal.clone();
         let writes = Setup {
             repair: Some(Box::new(move || tables::repair(&path, &limits, &watched))),
@@ -76,9 +79,13 @@ impl SqliteStore {
         };
         // It never writes, so its log has no length.
         let wal = Some(WalLength::default());
-        let reads = Setup { wal, ..Setup::new(reader, TransactionBehavior::Deferred, Strength::Process) };
+        let reads = Setup {
+            wal,
+            health: health.clone(),
+            ..Setup::new(reader, TransactionBehavior::Deferred, Strength::Process)
+        };
         let (writes, reads) = (Arc::new(Worker::start(writes)?), Arc::new(Worker::start(reads)?));
-        Ok(Self { writes, reads, health, clock, limits, waiting: Arc::default() })
+        Ok(Self { writes, reads, health, file, clock, limits, waiting: Arc::default() })
     }
 
     /// Waits for all queued requests and closes the file. Later requests fail.
@@ -237,15 +244,20 @@ impl DurableStore for SqliteStore {
     fn acquire(&self, name: &Key, holder: &str, time: Duration) -> Answer<Option<Lease>> {
         let (name, holder, clock) = (name.clone(), holder.to_owned(), self.clock.clone());
         self.change((Strength::Process, Time::Short), 0, move |connection| {
-            leases::acquire(connection, &name, &holder, time, clock.unix()).map(Ok)
+            leases::acquire(connection, &name, &holder, time, clock.awake()).map(Ok)
         })
     }
 
     fn renew(&self, leases: Vec<Lease>, time: Duration) -> Answer<Vec<Lease>> {
         let clock = self.clock.clone();
         self.change((Strength::Process, Time::Long), 0, move |connection| {
-            leases::renew(connection, &leases, time, clock.unix()).map(Ok)
+            leases::renew(connection, &leases, time, clock.awake()).map(Ok)
         })
+    }
+
+    fn expired(&self, prefix: &Key) -> Answer<Vec<Lease>> {
+        let (prefix, clock) = (prefix.clone(), self.clock.clone());
+        self.read_with(Time::Short, move |connection| leases::expired(connection, &prefix, clock.awake()))
     }
 
     fn release(&self, lease: &Lease) -> Answer<()> {
@@ -254,6 +266,6 @@ impl DurableStore for SqliteStore {
     }
 
     fn problem(&self) -> Option<DurableError> {
-        self.health.problem().map(DurableError::from)
+        self.health.problem().or_else(|| self.file.problem()).map(DurableError::from)
     }
 }

@@ -40,7 +40,7 @@ CREATE TABLE lease (
     token INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL UNIQUE,
     holder TEXT NOT NULL,
-    until INTEGER NOT NULL,       -- milliseconds since 1970
+    until INTEGER NOT NULL,       -- milliseconds for which the machine is awake then
     time INTEGER NOT NULL         -- milliseconds for which it was taken or renewed
 ) STRICT;
 CREATE INDEX lease_until ON lease (until);
@@ -66,7 +66,7 @@ pub(super) fn open(folder: &Path, limits: &DurableLimits, wal: &WalLength) -> Re
     opened.lock().map_err(unusable)?;
     // The name of the file must survive a loss of power like what is in it.
     opened.sync_all().map_err(unusable)?;
-    let broken = |error: rusqlite::Error| StorageError::Broken { path: path.clone(), problem: error.to_string() };
+    let broken = |error: rusqlite::Error| StorageError::opening(&path, &error);
     let mut writer = connect(&path, limits).map_err(broken)?;
     let making = writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
     let found: i64 = making.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(broken)?;

@@ -19,6 +19,7 @@ mod error;
 mod health;
 mod job;
 mod open;
+mod opened_file;
 mod owner;
 mod prune;
 mod session_store;

@@ -2,7 +2,7 @@
 
 use super::error::StorageError;
 use crate::files::create_private_folder;
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::Connection;
 use std::fs;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -53,10 +53,7 @@ pub(super) fn private(folder: &Path) -> Result<(), StorageError> {
 pub(super) fn open(folder: &Path) -> Result<Connection, StorageError> {
     private(folder)?;
     let path = folder.join(FILE);
-    let broken = |error: rusqlite::Error| match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StorageError::InUse { path: path.clone() },
-        _ => StorageError::Broken { path: path.clone(), problem: error.to_string() },
-    };
+    let broken = |error: rusqlite::Error| StorageError::opening(&path, &error);
     make(&path)?;
     let mut connection = Connection::open(&path).map_err(broken)?;
     settle(&connection).map_err(broken)?;
@@ -78,8 +75,10 @@ pub(super) fn open(folder: &Path) -> Result<Connection, StorageError> {
 }
 
 pub(super) fn make(path: &Path) -> Result<(), StorageError> {
-    let broken = |error: io::Error| StorageError::Broken { path: path.to_owned(), problem: error.to_string() };
-    make_private(path).map_err(broken)
+    make_private(path).map_err(|error| match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StorageError::NoRoom { path: path.to_owned() },
+        _ => StorageError::Broken { path: path.to_owned(), problem: error.to_string() },
+    })
 }
 
 /// Creates a file that is missing, because SQLite would let others read it. SQLite's other files get the same permissions.

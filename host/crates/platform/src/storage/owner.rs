@@ -57,6 +57,8 @@ enum GroupError {
     /// One of them cannot be done, there is no room for it, or another process has the file: nothing has changed, and others
     /// may succeed.
     Passing(StorageError),
+    /// What was found in the file cannot be: it is damaged.
+    Damaged(StorageError),
     /// After an error of the disk SQLite's memory of the file may be wrong, and so may the kernel's: pages whose write
     /// failed count as written.
     Disk(StorageError),
@@ -65,15 +67,18 @@ enum GroupError {
 impl GroupError {
     fn into_inner(self) -> StorageError {
         match self {
-            Self::Passing(error) | Self::Disk(error) => error,
+            Self::Passing(error) | Self::Damaged(error) | Self::Disk(error) => error,
         }
     }
 }
 
 impl From<rusqlite::Error> for GroupError {
     fn from(error: rusqlite::Error) -> Self {
-        use ErrorCode::{CannotOpen, FileLockingProtocolFailed, ReadOnly, SystemIoFailure};
+        use ErrorCode::{
+            CannotOpen, DatabaseCorrupt, FileLockingProtocolFailed, NotADatabase, ReadOnly, SystemIoFailure,
+        };
         match error.sqlite_error_code() {
+            Some(DatabaseCorrupt | NotADatabase) => Self::Damaged(error.into()),
             Some(SystemIoFailure | ReadOnly | CannotOpen | FileLockingProtocolFailed) => Self::Disk(error.into()),
             _ => Self::Passing(error.into()),
         }
@@ -104,7 +109,7 @@ impl Owner {
     /// cost every job as much as its work.
     pub(super) fn serve(&mut self, mut jobs: Vec<Box<dyn Job>>) {
         let failed = match self.attempt(&mut jobs) {
-            Err(GroupError::Passing(_)) if jobs.len() > 1 => {
+            Err(GroupError::Passing(_) | GroupError::Damaged(_)) if jobs.len() > 1 => {
                 for job in jobs {
                     self.serve(vec![job]);
                 }
@@ -155,11 +160,14 @@ impl Owner {
     }
 
     fn notice(&mut self, failed: &GroupError) {
-        if let GroupError::Disk(error) = failed
-            && self.repair.is_some()
-        {
-            self.connection = None;
-            self.health.fail(error);
+        match failed {
+            GroupError::Disk(error) if self.repair.is_some() => {
+                self.connection = None;
+                self.health.fail(error);
+            }
+            // What is left of it can still be read.
+            GroupError::Damaged(error) => self.health.fail(error),
+            GroupError::Disk(_) | GroupError::Passing(_) => {}
         }
     }
 

@@ -57,7 +57,7 @@ pub(super) fn open_values(folder: &Path) -> Result<(Connection, Connection), Sto
     private(folder)?;
     let path = folder.join(FILE);
     make(&path)?;
-    let broken = |error: rusqlite::Error| StorageError::Broken { path: path.clone(), problem: error.to_string() };
+    let broken = |error: rusqlite::Error| StorageError::opening(&path, &error);
     let mut writer = connect(&path).map_err(broken)?;
     let making = writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
     let found: i64 = making.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(broken)?;

@@ -58,6 +58,9 @@ impl Runner {
         let CallRequest { mut context, link: ClientLink { sink, client, agent, cancel, held, .. }, parent, journal } =
             request;
         journal.cannot_replay("its tool is that of another server");
+        if !journal.note_effect().await {
+            return recorder.refuse(CallError::Internal);
+        }
         let (lineage, budget, budget_source) = match parent {
             Some(CallParent::External { budget_source, .. }) => {
                 let lineage = match lineage.descend(full_name.clone(), arguments.text().len() as u64) {

@@ -193,6 +193,10 @@ impl DurableStore for Dying {
         never()
     }
 
+    fn expired(&self, _: &Key) -> Answer<Vec<Lease>> {
+        never()
+    }
+
     fn release(&self, _: &Lease) -> Answer<()> {
         never()
     }

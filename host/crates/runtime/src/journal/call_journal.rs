@@ -1,7 +1,9 @@
 //! One call's access to its journal.
 
 use super::entry::{ArgumentsDigest, StepPath};
+use super::first_effect::EffectGuard;
 use super::inquiry::OutcomeInquiry;
+use super::instance_start::InstanceStart;
 use super::limits::JournalLimits;
 use super::log::JournalLog;
 use super::problem::JournalProblem;
@@ -28,6 +30,7 @@ pub(super) struct Handle {
     pub(super) replaying: Arc<AtomicBool>,
     /// The step at which the guest asked for what was saved.
     pub(super) restored: OnceLock<u32>,
+    pub(super) start: InstanceStart,
     inquiry: OnceLock<Arc<dyn OutcomeInquiry>>,
 }
 
@@ -35,6 +38,31 @@ impl CallJournal {
     /// For a call that may be parked.
     pub fn in_memory(clock: Arc<dyn Clock>) -> Self {
         Self::root(Records::new(clock, JournalLimits::IN_MEMORY, None, Vec::new(), Duration::ZERO).ok())
+    }
+
+    /// For a call with which nobody goes on, and of whose first effect somebody wants to know.
+    pub fn unrecorded(clock: Arc<dyn Clock>) -> Self {
+        let journal = Self::in_memory(clock);
+        journal.cannot_replay("nobody goes on with it");
+        journal
+    }
+
+    /// Before the call does something for the first time, this is asked.
+    pub fn guard_effects(&self, guard: EffectGuard) {
+        if let Some(handle) = &self.0 {
+            handle.records.first_effect.guard(guard);
+        }
+    }
+
+    /// For an effect that is no step. False if it must not be made: the call has to end.
+    pub async fn note_effect(&self) -> bool {
+        let Some(handle) = &self.0 else { return true };
+        let Some(noted) = handle.records.first_effect.note() else { return true };
+        let noted = noted.await;
+        if let Err(error) = &noted {
+            handle.records.stop(JournalProblem::store(error.clone()));
+        }
+        noted.is_ok()
     }
 
     /// For a call that goes on where an earlier run with these records was, which has taken `worked`.
@@ -68,8 +96,8 @@ impl CallJournal {
 
     fn handle(records: Arc<Records>, call: StepPath) -> Arc<Handle> {
         let replaying = Arc::new(AtomicBool::new(records.has_earlier_of(&call)));
-        let (next, restored, inquiry) = Default::default();
-        Arc::new(Handle { records, call, next, replaying, restored, inquiry })
+        let (next, restored, start, inquiry) = Default::default();
+        Arc::new(Handle { records, call, next, replaying, restored, start, inquiry })
     }
 
     /// The journal of a call that a step makes.
@@ -138,10 +166,19 @@ impl CallJournal {
     /// The guest comes to its next step. To be called in the order of the guest's calls.
     pub fn begin(&self, import: &'static str, arguments: &impl Serialize) -> Step {
         let Some(handle) = &self.0 else { return Step::none() };
-        let path = handle.call.below(handle.next.fetch_add(1, Ordering::Relaxed));
+        let number = handle.next.fetch_add(1, Ordering::Relaxed);
+        let (mut path, mut replaying) = (handle.call.below(number), handle.replaying.clone());
+        if let Some(asked) = handle.start.asks(import, || handle.records.is_elsewhere(&path, import))
+            && let Some(restored) = handle.restored.get()
+        {
+            handle.next.store(number, Ordering::Relaxed);
+            path = handle.call.below(*restored).below(asked);
+            // Where the guest is, its next step says.
+            replaying = Arc::new(AtomicBool::new(true));
+        }
         let arguments = ArgumentsDigest::new(arguments);
         let inquiry = handle.inquiry.get().cloned();
-        Step::begin(handle.records.clone(), handle.replaying.clone(), path, import, arguments, inquiry)
+        Step::begin(handle.records.clone(), replaying, path, import, arguments, inquiry)
     }
 
     /// From now on it is asked about effects in doubt.

@@ -35,6 +35,7 @@ impl CallJournal {
         let _ = handle.restored.set(number);
         let Saved { next, checkpoint } = recorded?;
         handle.next.store(next, Ordering::Relaxed);
+        handle.start.begins();
         Some(checkpoint)
     }
 

@@ -42,11 +42,12 @@ impl Records {
     pub(super) async fn compact(&self, compaction: Compaction) -> Result<(), DurableError> {
         let (mut kept, mut read) = (Vec::new(), 0);
         loop {
-            let log = match self.try_compact(&compaction, &mut kept, read) {
+            let (log, written) = match self.try_compact(&compaction, &mut kept, read) {
                 Attempt::Stored(stored) => return stored.await,
                 Attempt::Done => return Ok(()),
-                Attempt::Unread(log) => log,
+                Attempt::Unread(log, written) => (log, written),
             };
+            written.await?;
             // What other calls of the tree record meanwhile is read the next time round.
             loop {
                 let part = JournalLog::read_part(&*log.store, &log.key, read).await?;
@@ -61,7 +62,7 @@ impl Records {
                 }
             }
             if read < log.next {
-                // Something was not appended, so that all after it was not either.
+                // Nobody else writes to it.
                 return Err(DurableError::Moved { next: read });
             }
         }
@@ -71,7 +72,7 @@ impl Records {
     fn try_compact(&self, compaction: &Compaction, kept: &mut Vec<Vec<u8>>, read: u64) -> Attempt {
         let mut state = self.state.lock();
         if let Some(log) = state.log.as_ref().filter(|log| log.next != read) {
-            return Attempt::Unread(log.clone());
+            return Attempt::Unread(JournalLog::clone(log), log.flush());
         }
         if let Some(in_memory) = &mut state.kept {
             *kept = std::mem::take(in_memory);
@@ -90,8 +91,8 @@ enum Attempt {
     Stored(Answer<()>),
     /// The records are in memory, or nowhere.
     Done,
-    /// There are records in this log that were not read.
-    Unread(JournalLog),
+    /// There are records in this log that were not read. The answer is there when they can be.
+    Unread(JournalLog, Answer<()>),
 }
 
 impl State {

@@ -56,20 +56,6 @@ impl JournalLog {
         store.read(key, from, PART)
     }
 
-    /// Takes its turn at once, whether or not the answer is waited for.
-    pub(super) fn append(&mut self, entries: Vec<Vec<u8>>) -> Answer<()> {
-        let next = self.next;
-        self.next += entries.len() as u64;
-        self.store.append(&self.key, self.fence, next, entries, self.strength)
-    }
-
-    /// Puts these records in the place of all. Takes its turn at once, too.
-    pub(super) fn replace(&mut self, records: Vec<Vec<u8>>) -> Answer<()> {
-        let next = self.next;
-        self.next += records.len() as u64;
-        self.store.replace(&self.key, self.fence, next, records, self.strength)
-    }
-
     /// Leaves only the reason why the call cannot be replayed.
     pub(super) fn give_up(self, why: &str) {
         // Each takes its turn now. If the second fails, the log is missing, and the call is not replayed either.

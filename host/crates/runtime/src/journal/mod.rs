@@ -15,7 +15,8 @@
 //! - Records of a durable call are stored before anything that depends on them leaves the call. Other calls keep them in
 //!   memory, for the case that they are parked or become tasks.
 //! - A record may have a **remark** for people who look at the call: how long the step took, and the tool or host that it is about.
-//! - A **checkpoint** is what the guest has saved: a later run goes on from there, and the steps before are forgotten.
+//! - A **checkpoint** is what the guest has saved: a later run goes on from there, and the steps before are forgotten. What its
+//!   fresh instance has to ask again is no step (`instance_start`).
 //!
 //! What cannot be replayed yet says so ([`CallJournal::cannot_replay`]). Such a call runs as ever and ends with its process.
 
@@ -23,10 +24,13 @@ mod call_journal;
 mod checkpoint;
 mod compaction;
 mod entry;
+mod first_effect;
 mod forgotten;
 mod inquiry;
+mod instance_start;
 mod limits;
 mod log;
+mod log_writer;
 #[cfg(test)]
 mod poll_tests;
 mod polls;
@@ -44,6 +48,7 @@ pub use call_journal::CallJournal;
 pub use checkpoint::Checkpoint;
 pub(crate) use entry::bytes;
 pub use entry::{Again, Entry, Phase, byte_strings, decode, encode};
+pub use first_effect::EffectGuard;
 pub use inquiry::OutcomeInquiry;
 pub use limits::JournalLimits;
 pub use log::{JournalLog, JournalRoom, RoomChange};

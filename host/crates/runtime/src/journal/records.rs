@@ -1,9 +1,11 @@
 //! The records of a call and the calls below it.
 
 use super::entry::{Again, ArgumentsDigest, Entry, Phase, StepPath};
+use super::first_effect::FirstEffect;
 use super::forgotten::Forgotten;
 use super::limits::JournalLimits;
 use super::log::{JournalLog, RoomChange};
+use super::log_writer::LogWriter;
 use super::polls::Polls;
 use super::problem::JournalProblem;
 use super::remark::Remark;
@@ -45,6 +47,7 @@ pub(super) struct Records {
     left: AtomicBool,
     /// Effects under way that must not be made again.
     in_doubt: AtomicUsize,
+    pub(super) first_effect: FirstEffect,
     pub(super) state: Mutex<State>,
 }
 
@@ -60,7 +63,7 @@ pub(super) struct State {
     pub(super) polls: Polls,
     /// All records in their order, if they are not stored elsewhere.
     pub(super) kept: Option<Vec<Vec<u8>>>,
-    pub(super) log: Option<JournalLog>,
+    pub(super) log: Option<LogWriter>,
     pub(super) entries: u64,
     pub(super) bytes: u64,
     pub(super) has_warned: bool,
@@ -111,7 +114,7 @@ impl Records {
             forgotten: Forgotten::default(),
             polls,
             kept,
-            log,
+            log: log.map(LogWriter::new),
             entries,
             bytes: bytes_of_all,
             has_warned: false,
@@ -120,8 +123,8 @@ impl Records {
             cancel: None,
         };
         let is_resumed = !state.earlier.is_empty();
-        let (suspended, left, in_doubt) = Default::default();
-        Ok(Self { clock, worked, is_resumed, suspended, left, in_doubt, state: Mutex::new(state) })
+        let (suspended, left, in_doubt, first_effect) = Default::default();
+        Ok(Self { clock, worked, is_resumed, suspended, left, in_doubt, first_effect, state: Mutex::new(state) })
     }
 
     pub(super) fn begin_unrepeatable(self: &Arc<Self>) -> EffectUnderWay {
@@ -141,6 +144,16 @@ impl Records {
     /// Whether an earlier run has got past a step.
     pub(super) fn has_passed(&self, path: &StepPath) -> bool {
         self.state.lock().polls.has_passed(path)
+    }
+
+    /// Whether an earlier run has come to another import at a step than this one.
+    pub(super) fn is_elsewhere(&self, path: &StepPath, import: &str) -> bool {
+        let state = self.state.lock();
+        match state.earlier.get(path) {
+            Some(recorded) => recorded.import != import,
+            // It has found nothing there.
+            None => state.polls.has_passed(path),
+        }
     }
 
     pub(super) fn now(&self) -> Instant {
@@ -218,7 +231,7 @@ impl Records {
 
     /// Moves what is in memory to a log, which gets all further records. The answer is there when it is stored; there is none
     /// if the call cannot be replayed.
-    pub(super) fn store_in(&self, mut log: JournalLog, limits: JournalLimits) -> Option<Answer<()>> {
+    pub(super) fn store_in(&self, log: JournalLog, limits: JournalLimits) -> Option<Answer<()>> {
         let mut state = self.state.lock();
         if let Some(why) = state.unreplayable {
             log.give_up(why);
@@ -230,6 +243,7 @@ impl Records {
             return None;
         }
         let kept = state.kept.take()?;
+        let mut log = LogWriter::new(log);
         let stored = log.append([Entry::opened()].into_iter().chain(kept).collect());
         (state.log, state.limits) = (Some(log), limits);
         Some(stored)

@@ -228,6 +228,7 @@ impl Step {
             Again::Unknown => Phase::BeganOnce,
         };
         let stored = if may_have_happened { None } else { step.add(phase) };
+        let stored = step.records.first_effect.note_before(stored);
         StartedEffect { may_have_happened, stored }
     }
 

@@ -18,6 +18,7 @@ pub(super) async fn check(bed: &dyn TestBed) {
     it_can_be_given_back(a.as_ref(), b.as_ref()).await;
     a_renewed_one_holds_from_then_on(bed, a.as_ref(), b.as_ref()).await;
     many_are_renewed_at_once(bed, a.as_ref(), b.as_ref()).await;
+    what_is_left_behind_is_found(bed, a.as_ref(), b.as_ref()).await;
     a_holder_may_take_it_again(a.as_ref()).await;
     one_of_many_gets_it(bed).await;
     a_replaced_owner_cannot_append(bed, a.as_ref(), b.as_ref()).await;
@@ -35,7 +36,10 @@ async fn one_has_it_until_it_ends(bed: &dyn TestBed, a: &dyn DurableStore, b: &d
     assert_eq!(b.acquire(&name, "b", TERM).await, Ok(None));
     assert!(b.acquire(&key("lease/other"), "b", TERM).await.unwrap().is_some(), "another name");
     bed.pass(TERM).await;
-    assert!(!renew(a, &first).await, "an expired lease stays expired");
+    bed.pass(TERM).await;
+    assert!(renew(a, &first).await, "its owner was stopped, and nobody else has come");
+    assert_eq!(b.acquire(&name, "b", TERM).await, Ok(None), "it holds again");
+    bed.pass(TERM).await;
     let second = b.acquire(&name, "b", TERM).await.unwrap().unwrap();
     assert!(second.fence > first.fence);
     assert!(!renew(a, &first).await);
@@ -92,6 +96,28 @@ async fn many_are_renewed_at_once(bed: &dyn TestBed, a: &dyn DurableStore, b: &d
         assert_eq!(is_free, number == 1, "{number}");
     }
     assert!(!renew(b, &others).await);
+}
+
+async fn what_is_left_behind_is_found(bed: &dyn TestBed, a: &dyn DurableStore, b: &dyn DurableStore) {
+    let prefix = key("left");
+    let acquire = async |name: &str| a.acquire(&key(name), "a", TERM).await.unwrap().unwrap();
+    let (left, given_back) = (acquire("left/1").await, acquire("left/2").await);
+    let (_other, _name) = (acquire("left-2/1").await, acquire("left").await);
+    assert_eq!(b.expired(&prefix).await, Ok(Vec::new()), "they hold");
+    a.release(&given_back).await.unwrap();
+    bed.pass(TERM).await;
+    let held = acquire("left/3").await;
+    for store in [a, b] {
+        assert_eq!(store.expired(&prefix).await, Ok(vec![left.clone()]));
+    }
+    // Who has done with it for now, and leaves it to anybody.
+    assert_eq!(a.renew(vec![held.clone()], Duration::ZERO).await, Ok(Vec::new()));
+    assert_eq!(b.expired(&prefix).await.unwrap().len(), 2);
+    let taken = b.acquire(&held.name, "b", TERM).await.unwrap().unwrap();
+    assert!(renew(a, &left).await);
+    assert_eq!(b.expired(&prefix).await, Ok(Vec::new()));
+    assert_eq!(b.release(&taken).await, Ok(()));
+    assert_eq!(b.expired(&prefix).await, Ok(Vec::new()));
 }
 
 async fn a_holder_may_take_it_again(store: &dyn DurableStore) {

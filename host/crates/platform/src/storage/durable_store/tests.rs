@@ -180,17 +180,23 @@ async fn expired_leases_do_not_pile_up() {
     let bed = Bed::new(DurableLimits::default());
     let store = bed.store();
     let term = Duration::from_secs(1);
-    for number in 0..200 {
-        store.acquire(&key(&format!("task/{number}")), "a", term).await.unwrap().unwrap();
+    let acquire = async |number: u32| store.acquire(&key(&format!("task/{number}")), "a", term).await.unwrap().unwrap();
+    let (first, second) = (acquire(0).await, acquire(1).await);
+    for number in 0..10_500 {
+        acquire(number + 2).await;
         bed.clock.pass(term);
+        if number % 1_000 == 0 {
+            assert_eq!(store.renew(vec![second.clone()], term * 2_000).await, Ok(Vec::new()));
+        }
     }
     let other = Connection::open(bed.folder.path().join("durable.db")).unwrap();
     let left: u32 = other.query_row("SELECT count(*) FROM lease", [], |row| row.get(0)).unwrap();
-    assert!(left < 10, "{left} leases");
+    assert!((10_000..10_010).contains(&left), "{left} leases");
+    assert_eq!(store.renew(vec![first.clone(), second], term).await, Ok(vec![first]), "what holds stays");
 }
 
 #[tokio::test]
-async fn a_clock_that_was_set_back_blocks_nobody() {
+async fn a_lease_does_not_outlive_a_start_of_the_machine() {
     let bed = Bed::new(DurableLimits::default());
     let (store, name, term) = (bed.store(), key("task"), Duration::from_secs(10));
     let lease = store.acquire(&name, "a", term).await.unwrap().unwrap();
@@ -201,6 +207,21 @@ async fn a_clock_that_was_set_back_blocks_nobody() {
     let next = store.acquire(&name, "b", term).await.unwrap().unwrap();
     assert!(next.fence > lease.fence);
     assert_eq!(store.renew(vec![lease.clone()], term).await, Ok(vec![lease]));
+}
+
+#[tokio::test]
+async fn a_file_that_is_removed_is_noticed() {
+    let bed = Bed::new(DurableLimits::default());
+    let store = bed.store();
+    store.put(&key("a"), vec![1], Expected::Any, Strength::Process).await.unwrap();
+    assert_eq!(store.problem(), None);
+    let (file, aside) = (bed.folder.path().join("durable.db"), bed.folder.path().join("aside"));
+    std::fs::rename(&file, &aside).unwrap();
+    assert!(store.problem().unwrap().to_string().contains("was removed or replaced"));
+    std::fs::write(&file, "").unwrap();
+    assert!(store.problem().is_some(), "another one");
+    std::fs::rename(&aside, &file).unwrap();
+    assert_eq!(store.problem(), None);
 }
 
 #[tokio::test]

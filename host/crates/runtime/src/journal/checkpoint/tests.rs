@@ -44,6 +44,43 @@ async fn a_later_run_goes_on_behind_the_last_checkpoint() {
     }
 }
 
+/// A guest with something that it makes once in each instance, such as hash maps with a random seed.
+#[tokio::test]
+async fn what_a_fresh_instance_asks_again_is_no_step() {
+    let (call, paid) = (StoredCall::new(), Cell::new(0));
+    let mut seeds = Vec::new();
+    for process in 1..6u64 {
+        let journal = call.run(process).await;
+        let saved = journal.restored::<u8>().await.map_or(0, |saved| saved.state[0]);
+        let mut seed = None;
+        let random = |import: &'static str| journal.begin(import, &()).see(|| (process, import.len()));
+        for round in saved..3 {
+            let of_map = *seed.get_or_insert_with(|| (random("random.seed"), random("clocks.monotonic")));
+            seeds.push((process, of_map));
+            // It looks for a message, and finds none, which is not recorded.
+            journal.begin("steering.next", &()).or_nothing(&false).ask(async { false }).await;
+            pay(&journal, 10 + u32::from(round), Again::Unknown, &paid).await;
+            assert_eq!(journal.problem(), None, "process {process}, round {round}");
+            if process == 1 && round == 0 {
+                journal.save(checkpoint(&[1])).await;
+            }
+            // The first two processes end here.
+            if process < 3 && u64::from(round) == process {
+                break;
+            }
+        }
+        if process == 4 {
+            journal.save(checkpoint(&[2])).await;
+        }
+    }
+    let of =
+        |number: u64| seeds.iter().filter(|(process, _)| *process == number).map(|(_, seed)| *seed).collect::<Vec<_>>();
+    assert_eq!(of(2)[0].0.0, 2, "the first that goes on from the checkpoint has a new one");
+    assert!(of(3).iter().chain(&of(4)).all(|seed| *seed == of(2)[0]), "and all later ones have that");
+    assert_eq!(of(5)[0].0.0, 5, "of the next checkpoint, another");
+    assert_eq!(paid.get(), 4, "10, 11, 12; and 12 again, behind a checkpoint that came later");
+}
+
 #[tokio::test]
 async fn what_ends_after_a_checkpoint_is_forgotten_with_what_began_before() {
     let call = StoredCall::new();

@@ -1,0 +1,152 @@
+//! Tasks whose process is stopped for a while, or ends while others live; and clocks that are set.
+
+use super::call::NotMade;
+use super::keys::Part;
+use super::record::{Suspended, TaskState};
+use super::table::TaskId;
+use super::tasks::{LEASE, RENEW, Tasks};
+use super::tests::{Fixture, Maker, all_ended};
+use super::upkeep::Agenda;
+use crate::upkeep::Upkeep as _;
+use platform::clock::Clock as _;
+use platform::durable::{Expected, Fence, Strength};
+use std::sync::Arc;
+use std::time::Duration;
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// A process with what it does regularly.
+struct Process(Arc<Tasks>, Agenda);
+
+impl Process {
+    /// Its calls end at once, or wait for their plugin.
+    async fn start(fixture: &Arc<Fixture>, waits: bool) -> Self {
+        let tasks = fixture.process();
+        let waits = waits.then(|| NotMade::NotYet("its plugin is not there".into()));
+        tasks.resume_with(Arc::new(Maker(waits, fixture.clone())));
+        let mut process = Self(tasks, Agenda::new(fixture.clock.now()));
+        process.upkeep().await;
+        process
+    }
+
+    async fn upkeep(&mut self) {
+        self.0.do_what_is_due(&mut self.1).await;
+    }
+
+    fn fence(&self, id: &TaskId) -> Fence {
+        self.0.running.lock().get(id).unwrap().lease.fence
+    }
+
+    fn serves(&self, id: &TaskId) -> bool {
+        self.0.running.lock().contains_key(id)
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_was_stopped_goes_on_with_its_tasks() {
+    let fixture = Arc::new(Fixture::new());
+    let mut first = Process::start(&fixture, false).await;
+    let id = fixture.begin_replayable(&first.0).await;
+    let before = first.fence(&id);
+    fixture.clock.pass(LEASE * 100);
+    first.upkeep().await;
+    assert!(first.serves(&id) && first.fence(&id) == before, "nobody else has come");
+    let mut second = Process::start(&fixture, false).await;
+    second.upkeep().await;
+    assert_eq!(second.0.open_count(), (0, 0), "it is the first one's again");
+    assert_eq!(fixture.state(&second.0, &id).await.state, TaskState::Working);
+}
+
+#[tokio::test]
+async fn a_process_that_has_lost_a_task_takes_it_up_again_when_its_new_owner_is_gone() {
+    let fixture = Arc::new(Fixture::new());
+    let (mut first, mut second) = (Process::start(&fixture, false).await, Process::start(&fixture, true).await);
+    let id = fixture.begin_replayable(&first.0).await;
+    // The first is stopped meanwhile.
+    fixture.clock.pass(LEASE);
+    second.upkeep().await;
+    assert!(second.serves(&id));
+    first.upkeep().await;
+    all_ended(&first.0).await;
+    assert_eq!(fixture.state(&first.0, &id).await.state, TaskState::Working);
+    // Now the second.
+    fixture.clock.pass(LEASE);
+    first.upkeep().await;
+    all_ended(&first.0).await;
+    let ended = fixture.state(&first.0, &id).await;
+    assert!(matches!(ended.state, TaskState::Completed { .. }), "{ended:?}");
+}
+
+#[tokio::test]
+async fn what_begins_after_another_process_has_started_is_taken_up_by_that_one() {
+    for is_killed in [true, false] {
+        let fixture = Arc::new(Fixture::new());
+        let (first, mut second) = (Process::start(&fixture, false).await, Process::start(&fixture, true).await);
+        let id = fixture.begin_replayable(&first.0).await;
+        if is_killed {
+            fixture.clock.pass(LEASE);
+        } else {
+            // Whoever stops in good order leaves it at once.
+            first.0.close().await;
+            fixture.clock.pass(RENEW);
+        }
+        second.upkeep().await;
+        assert!(second.serves(&id), "killed: {is_killed}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_looked_at_once_is_known() {
+    let fixture = Arc::new(Fixture::new());
+    let (first, mut second) = (Process::start(&fixture, false).await, Process::start(&fixture, true).await);
+    let id = fixture.begin_replayable(&first.0).await;
+    first.0.close().await;
+    // As if it were suspended.
+    let (mut task, record) = first.0.load(&id).await.unwrap().unwrap();
+    task.suspended = Some(Suspended { until: None, for_message: false });
+    let key = Part::Record.key(&id).unwrap();
+    let expected = Expected::At(record.revision);
+    fixture.store.put(&key, task.to_bytes(), expected, Strength::Process).await.unwrap();
+    for _ in 0..3 {
+        fixture.clock.pass(RENEW);
+        second.upkeep().await;
+        assert_eq!(second.0.open_count(), (0, 1), "it knows of it, and does not serve it");
+    }
+    // Its time comes.
+    fixture.clock.pass(second.0.limits().run);
+    second.upkeep().await;
+    while !fixture.state(&second.0, &id).await.has_ended() {
+        tokio::task::yield_now().await;
+        second.upkeep().await;
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_is_set_ends_no_task() {
+    for forward in [true, false] {
+        let fixture = Arc::new(Fixture::new());
+        let mut first = Process::start(&fixture, false).await;
+        let id = fixture.begin_replayable(&first.0).await;
+        let created = fixture.state(&first.0, &id).await.created;
+        fixture.clock.set(|wall| if forward { wall + DAY * 2 } else { wall - DAY * 2 });
+        fixture.clock.pass(RENEW);
+        first.upkeep().await;
+        assert!(first.serves(&id));
+        let before = fixture.state(&first.0, &id).await;
+        assert_eq!((&before.state, before.created), (&TaskState::Working, created));
+        // One that starts now has another clock.
+        let mut second = Process::start(&fixture, true).await;
+        let seen = fixture.state(&second.0, &id).await;
+        assert_eq!(seen.expires() - second.0.now(), before.expires() - first.0.now(), "it has as long to go");
+        fixture.clock.pass(LEASE);
+        second.upkeep().await;
+        second.upkeep().await;
+        assert!(second.serves(&id), "forward: {forward}");
+        assert_eq!(fixture.state(&second.0, &id).await.state, TaskState::Working);
+        fixture.clock.pass(second.0.limits().run);
+        second.upkeep().await;
+        all_ended(&second.0).await;
+        let ended = fixture.state(&second.0, &id).await;
+        assert!(ended.message.as_ref().unwrap().contains("server.tasks.run"), "{ended:?}");
+    }
+}

@@ -1,0 +1,113 @@
+//! Time since 1970 as one process sees it from its start on, whatever the wall clock is set to meanwhile.
+
+use super::Clock;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// By how many milliseconds two processes may differ without that a time of one is translated for the other.
+const SAME: u64 = 5_000;
+
+/// The wall clock as it was in the beginning. From then on it goes as the machine does.
+#[derive(Clone)]
+pub struct SteadyClock {
+    clock: Arc<dyn Clock>,
+    start: u64,
+}
+
+/// A moment as a process dates it, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineTime {
+    /// When the machine was started, since 1970. If the wall clock is set, later processes date that otherwise.
+    start: u64,
+    /// How long it had been up.
+    up: u64,
+}
+
+impl SteadyClock {
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        let start = millis(clock.unix().saturating_sub(clock.up()));
+        Self { clock, start }
+    }
+
+    pub fn now(&self) -> MachineTime {
+        MachineTime { start: self.start, up: millis(self.clock.up()) }
+    }
+}
+
+impl MachineTime {
+    /// Milliseconds since 1970.
+    pub fn unix(self) -> u64 {
+        self.start.saturating_add(self.up)
+    }
+
+    /// What is added to the times of whoever wrote at the moment `then` to have them as whoever says `self` dates them. They were
+    /// measured by another wall clock if that was set between the starts of the two. If the machine was started anew meanwhile,
+    /// there is nothing else to go by.
+    pub fn offset_from(self, then: Self) -> i64 {
+        let is_same = self.start.abs_diff(then.start) < SAME;
+        if is_same || self.up < then.up { 0 } else { signed(self.start).saturating_sub(signed(then.start)) }
+    }
+}
+
+fn millis(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sync::Mutex;
+    use std::time::{Duration, Instant};
+
+    struct Machine {
+        wall: Mutex<Duration>,
+        up: Mutex<Duration>,
+    }
+
+    impl Clock for Machine {
+        fn now(&self) -> Instant {
+            crate::clock::SystemClock.now()
+        }
+
+        fn unix(&self) -> Duration {
+            *self.wall.lock()
+        }
+
+        fn up(&self) -> Duration {
+            *self.up.lock()
+        }
+    }
+
+    const DAY: Duration = Duration::from_secs(86_400);
+
+    #[test]
+    fn a_clock_that_is_set_moves_nothing_and_later_processes_know_by_how_much() {
+        let machine = Arc::new(Machine { wall: Mutex::new(DAY * 20_000), up: Mutex::new(DAY) });
+        let first = SteadyClock::new(machine.clone());
+        let begun = first.now();
+        *machine.up.lock() += Duration::from_secs(60);
+        for wall in [DAY * 20_001, DAY * 19_000] {
+            *machine.wall.lock() = wall;
+            assert_eq!(first.now().unix(), begun.unix() + 60_000, "the first process goes on");
+            let later = SteadyClock::new(machine.clone()).now();
+            assert_eq!(later.unix(), millis(wall));
+            let offset = later.offset_from(first.now());
+            assert_eq!(begun.unix().checked_add_signed(offset), Some(later.unix() - 60_000), "a minute ago");
+        }
+        // Small corrections happen all the time.
+        *machine.wall.lock() = DAY * 20_000 + Duration::from_secs(61);
+        assert_eq!(SteadyClock::new(machine.clone()).now().offset_from(begun), 0);
+    }
+
+    #[test]
+    fn over_a_start_of_the_machine_the_wall_clock_counts() {
+        let machine = Arc::new(Machine { wall: Mutex::new(DAY * 20_000), up: Mutex::new(DAY) });
+        let before = SteadyClock::new(machine.clone()).now();
+        (*machine.wall.lock(), *machine.up.lock()) = (DAY * 20_002, Duration::from_secs(9));
+        assert_eq!(SteadyClock::new(machine).now().offset_from(before), 0);
+    }
+}

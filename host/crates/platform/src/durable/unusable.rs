@@ -1,0 +1,82 @@
+//! The store of a host that cannot use the one it was given: it keeps nothing, and says why.
+
+use super::contract::{Answer, DurableStore};
+use super::error::DurableError;
+use super::key::Key;
+use super::types::{Entries, Expected, Fence, Lease, Record, Revision, Strength};
+use std::time::Duration;
+
+/// Refuses all. What would be kept elsewhere instead would seem to be kept, and be forgotten.
+pub struct UnusableStore(String);
+
+impl UnusableStore {
+    pub fn new(why: String) -> Self {
+        Self(why)
+    }
+
+    fn refuse<T: Send + 'static>(&self) -> Answer<T> {
+        Box::pin(std::future::ready(Err(self.error())))
+    }
+
+    fn error(&self) -> DurableError {
+        DurableError::Failed(self.0.clone())
+    }
+}
+
+impl DurableStore for UnusableStore {
+    fn get(&self, _: &Key) -> Answer<Option<Record>> {
+        self.refuse()
+    }
+
+    fn put(&self, _: &Key, _: Vec<u8>, _: Expected, _: Strength) -> Answer<Revision> {
+        self.refuse()
+    }
+
+    fn remove(&self, _: &Key, _: Expected, _: Strength) -> Answer<()> {
+        self.refuse()
+    }
+
+    fn list(&self, _: &Key, _: Option<&Key>, _: u32) -> Answer<Vec<(Key, Record)>> {
+        self.refuse()
+    }
+
+    fn append(&self, _: &Key, _: Fence, _: u64, _: Vec<Vec<u8>>, _: Strength) -> Answer<()> {
+        self.refuse()
+    }
+
+    fn read(&self, _: &Key, _: u64, _: u64) -> Answer<Entries> {
+        self.refuse()
+    }
+
+    fn trim(&self, _: &Key, _: Fence, _: u64) -> Answer<()> {
+        self.refuse()
+    }
+
+    fn replace(&self, _: &Key, _: Fence, _: u64, _: Vec<Vec<u8>>, _: Strength) -> Answer<()> {
+        self.refuse()
+    }
+
+    fn remove_log(&self, _: &Key) -> Answer<()> {
+        self.refuse()
+    }
+
+    fn acquire(&self, _: &Key, _: &str, _: Duration) -> Answer<Option<Lease>> {
+        self.refuse()
+    }
+
+    fn renew(&self, _: Vec<Lease>, _: Duration) -> Answer<Vec<Lease>> {
+        self.refuse()
+    }
+
+    fn expired(&self, _: &Key) -> Answer<Vec<Lease>> {
+        self.refuse()
+    }
+
+    fn release(&self, _: &Lease) -> Answer<()> {
+        self.refuse()
+    }
+
+    fn problem(&self) -> Option<DurableError> {
+        Some(self.error())
+    }
+}

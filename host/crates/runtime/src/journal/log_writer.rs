@@ -1,0 +1,350 @@
+//! Writes the log of a call. While the store has no room or does not work, what is to be written waits, and with it whoever needs
+//! it stored: a disk that is full for a moment ends no call.
+
+use super::log::JournalLog;
+use futures::FutureExt as _;
+use platform::durable::{Answer, DurableError};
+use platform::sync::Mutex;
+use std::collections::VecDeque;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// For how long a call waits for the store. Bounds how long calls keep their places on a host that can store nothing.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// Pauses between two attempts.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// A log to which this process writes.
+pub(super) struct LogWriter {
+    log: JournalLog,
+    unstored: Arc<Unstored>,
+}
+
+impl Deref for LogWriter {
+    type Target = JournalLog;
+
+    fn deref(&self) -> &JournalLog {
+        &self.log
+    }
+}
+
+/// What was asked of the store and is not known to be stored, in its order. The limits of the journal bound it.
+struct Unstored {
+    log: JournalLog,
+    longest_wait: Duration,
+    writes: Mutex<VecDeque<Write>>,
+    /// Whoever tries again for all.
+    turn: tokio::sync::Mutex<()>,
+}
+
+struct Write {
+    kind: WriteKind,
+    /// The number of its first record, and the one behind its last.
+    first: u64,
+    next: u64,
+    records: Vec<Vec<u8>>,
+    /// None once somebody has waited for it, whatever came of it.
+    answer: Option<Answer<()>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WriteKind {
+    Append,
+    /// They take the place of all.
+    Replace,
+}
+
+impl LogWriter {
+    pub(super) fn new(log: JournalLog) -> Self {
+        Self::with_longest_wait(log, PATIENCE)
+    }
+
+    fn with_longest_wait(log: JournalLog, longest_wait: Duration) -> Self {
+        let (writes, turn) = Default::default();
+        let unstored = Arc::new(Unstored { log: log.clone(), longest_wait, writes, turn });
+        Self { log, unstored }
+    }
+
+    /// Takes its turn at once, whether or not the answer is waited for.
+    pub(super) fn append(&mut self, records: Vec<Vec<u8>>) -> Answer<()> {
+        self.write(WriteKind::Append, records)
+    }
+
+    /// Puts these records in the place of all. Takes its turn at once, too.
+    pub(super) fn replace(&mut self, records: Vec<Vec<u8>>) -> Answer<()> {
+        self.write(WriteKind::Replace, records)
+    }
+
+    /// The answer is there when all is stored that was written so far.
+    pub(super) fn flush(&self) -> Answer<()> {
+        let last = self.unstored.writes.lock().back().map(|write| write.first);
+        let unstored = self.unstored.clone();
+        Box::pin(async move {
+            match last {
+                Some(last) => unstored.stored(last).await,
+                None => Ok(()),
+            }
+        })
+    }
+
+    /// Leaves only the reason why the call cannot be replayed.
+    pub(super) fn give_up(self, why: &str) {
+        self.unstored.writes.lock().clear();
+        self.log.give_up(why);
+    }
+
+    fn write(&mut self, kind: WriteKind, records: Vec<Vec<u8>>) -> Answer<()> {
+        let first = self.log.next;
+        self.log.next += records.len() as u64;
+        let mut writes = self.unstored.writes.lock();
+        drop_stored(&mut writes);
+        let mut answer = self.unstored.send(kind, first, records.clone());
+        let answer = match (&mut answer).now_or_never() {
+            // Whatever comes before is in the log, too.
+            Some(Ok(())) => {
+                writes.clear();
+                return Box::pin(std::future::ready(Ok(())));
+            }
+            Some(Err(error)) if !may_pass(&error) => return Box::pin(std::future::ready(Err(error))),
+            Some(Err(_)) => None,
+            None => Some(answer),
+        };
+        writes.push_back(Write { kind, first, next: self.log.next, records, answer });
+        drop(writes);
+        let unstored = self.unstored.clone();
+        Box::pin(async move { unstored.stored(first).await })
+    }
+}
+
+/// Whether what failed like this may succeed later. What comes behind something that was not stored has moved.
+fn may_pass(error: &DurableError) -> bool {
+    match error {
+        DurableError::Full(_) | DurableError::Failed(_) | DurableError::Moved { .. } => true,
+        DurableError::Conflict(_) | DurableError::Fenced | DurableError::TooLarge { .. } | DurableError::Closed => {
+            false
+        }
+    }
+}
+
+/// Nobody may wait for their answers.
+fn drop_stored(writes: &mut VecDeque<Write>) {
+    while let Some(Write { answer, .. }) = writes.front_mut()
+        && let Some(result) = answer.as_mut().and_then(|answer| answer.now_or_never())
+    {
+        if result.is_err() {
+            *answer = None;
+            return;
+        }
+        writes.pop_front();
+    }
+}
+
+impl Unstored {
+    fn send(&self, kind: WriteKind, first: u64, records: Vec<Vec<u8>>) -> Answer<()> {
+        let JournalLog { store, key, fence, strength, .. } = &self.log;
+        match kind {
+            WriteKind::Append => store.append(key, *fence, first, records, *strength),
+            WriteKind::Replace => store.replace(key, *fence, first, records, *strength),
+        }
+    }
+
+    /// Returns when the write that begins with this number is stored.
+    async fn stored(&self, first: u64) -> Result<(), DurableError> {
+        let answer = {
+            let mut writes = self.writes.lock();
+            let Some(write) = writes.iter_mut().find(|write| write.first == first) else { return Ok(()) };
+            write.answer.take()
+        };
+        let result = match answer {
+            Some(answer) => answer.await,
+            None => return self.try_again(first).await,
+        };
+        match result {
+            Ok(()) => {
+                self.writes.lock().retain(|write| write.first > first);
+                Ok(())
+            }
+            Err(error) if may_pass(&error) => self.try_again(first).await,
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes all until this one again that was not stored.
+    async fn try_again(&self, until: u64) -> Result<(), DurableError> {
+        let _turn = self.turn.lock().await;
+        let (mut pause, mut waited) = (FIRST_PAUSE, Duration::ZERO);
+        loop {
+            let next = {
+                let mut writes = self.writes.lock();
+                let next = writes.front_mut().filter(|write| write.first <= until);
+                next.map(|write| (write.kind, write.first, write.next, write.records.clone(), write.answer.take()))
+            };
+            let Some((kind, first, behind, records, answer)) = next else { return Ok(()) };
+            let is_first = answer.is_some();
+            let result = match answer {
+                Some(answer) => answer.await,
+                None => self.send(kind, first, records).await,
+            };
+            let error = match result {
+                Ok(()) => {
+                    self.forget(first);
+                    continue;
+                }
+                // It was stored, and its answer was lost.
+                Err(DurableError::Moved { next }) if next >= behind => {
+                    self.forget(first);
+                    continue;
+                }
+                // Something before it was not stored, and is now.
+                Err(DurableError::Moved { .. }) if is_first => continue,
+                Err(error) => error,
+            };
+            if !self.has(first) {
+                // The call has given up its journal meanwhile.
+                continue;
+            }
+            match error {
+                DurableError::Full(why) if waited >= self.longest_wait => return Err(DurableError::Full(self.tried(&why))),
+                DurableError::Failed(why) if waited >= self.longest_wait => {
+                    return Err(DurableError::Failed(self.tried(&why)));
+                }
+                DurableError::Full(_) | DurableError::Failed(_) => {}
+                error => return Err(error),
+            }
+            if waited.is_zero() {
+                tracing::warn!(log = %self.log.key, %error, "the steps of a call cannot be stored now; it waits");
+            }
+            tokio::time::sleep(pause).await;
+            waited += pause;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    fn tried(&self, why: &str) -> String {
+        format!("{why} (tried for {})", humantime::format_duration(self.longest_wait))
+    }
+
+    fn forget(&self, first: u64) {
+        self.writes.lock().retain(|write| write.first > first);
+    }
+
+    fn has(&self, first: u64) -> bool {
+        self.writes.lock().iter().any(|write| write.first == first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{StoredCall, pay};
+    use super::super::{Again, JournalProblem};
+    use super::*;
+    use platform::clock::SystemClock;
+    use platform::durable::MemoryStore;
+    use std::cell::Cell;
+
+    fn on_disk() -> (MemoryStore, StoredCall) {
+        let disk = MemoryStore::new(Arc::new(SystemClock));
+        (disk.clone(), StoredCall { store: Arc::new(disk), ..StoredCall::new() })
+    }
+
+    fn records(text: &str) -> Vec<Vec<u8>> {
+        text.split(' ').map(|word| word.as_bytes().to_vec()).collect()
+    }
+
+    #[tokio::test]
+    async fn a_call_waits_while_the_disk_is_full_and_loses_nothing() {
+        let (disk, call) = on_disk();
+        let (journal, paid) = (call.run(1).await, Cell::new(0));
+        pay(&journal, 1, Again::Unknown, &paid).await;
+        disk.set_full(true);
+        assert_eq!(journal.begin("clock", &()).see(|| 7u8), 7, "nobody waits for this one");
+        let waits = async { pay(&journal, 2, Again::Unknown, &paid).await };
+        let (_, outcome) = futures::join!(
+            async {
+                tokio::time::sleep(FIRST_PAUSE * 2).await;
+                assert_eq!((paid.get(), journal.problem()), (1, None), "it is not done before it can be stored");
+                disk.set_full(false);
+            },
+            waits
+        );
+        assert_eq!((outcome, paid.get(), journal.problem()), (4, 2, None));
+        pay(&journal, 3, Again::Unknown, &paid).await;
+        let later = call.run(2).await;
+        for amount in [1, 2, 3] {
+            if amount == 2 {
+                assert_eq!(later.begin("clock", &()).see(|| 8u8), 7);
+            }
+            assert_eq!(pay(&later, amount, Again::Unknown, &paid).await, amount * 2);
+        }
+        assert_eq!((paid.get(), later.problem()), (3, None));
+    }
+
+    #[tokio::test]
+    async fn a_checkpoint_waits_too() {
+        let (disk, call) = on_disk();
+        let (journal, paid) = (call.run(1).await, Cell::new(0));
+        journal.restored::<u8>().await;
+        pay(&journal, 1, Again::Unknown, &paid).await;
+        disk.set_full(true);
+        journal.begin("clock", &()).see(|| 7u8);
+        let checkpoint = super::super::Checkpoint { state: b"s".to_vec(), used: 1u8 };
+        let (_, ()) = futures::join!(
+            async {
+                tokio::time::sleep(FIRST_PAUSE * 2).await;
+                disk.set_full(false);
+            },
+            journal.save(checkpoint.clone())
+        );
+        assert_eq!(journal.problem(), None);
+        pay(&journal, 2, Again::Unknown, &paid).await;
+        let later = call.run(2).await;
+        assert_eq!(later.restored().await, Some(checkpoint));
+        pay(&later, 2, Again::Unknown, &paid).await;
+        assert_eq!((paid.get(), later.problem()), (2, None));
+    }
+
+    #[tokio::test]
+    async fn it_gives_up_after_a_time_and_says_why() {
+        let (disk, call) = on_disk();
+        let mut writer = LogWriter::with_longest_wait(call.log(1, 0), FIRST_PAUSE);
+        disk.set_full(true);
+        drop(writer.append(records("a")));
+        let error = writer.append(records("b c")).await.unwrap_err();
+        let said = JournalProblem::store(error).to_string();
+        assert!(said.contains("full") && said.ends_with("(tried for 50ms)"), "{said}");
+        disk.set_full(false);
+        assert_eq!(writer.append(records("d")).await, Ok(()));
+        assert_eq!(call.records().await, records("a b c d"), "in their order");
+        assert!(writer.unstored.writes.lock().is_empty());
+    }
+
+    #[tokio::test]
+    async fn who_was_replaced_does_not_wait() {
+        let (disk, call) = on_disk();
+        let mut writer = LogWriter::new(call.log(1, 0));
+        writer.append(records("a")).await.unwrap();
+        disk.set_full(true);
+        drop(writer.append(records("b")));
+        disk.set_full(false);
+        let mut later = LogWriter::new(call.log(2, 1));
+        later.append(records("x y")).await.unwrap();
+        assert_eq!(writer.append(records("c")).await, Err(DurableError::Fenced));
+        assert_eq!(writer.flush().await, Err(DurableError::Fenced));
+        assert_eq!(call.records().await, records("a x y"));
+    }
+
+    #[tokio::test]
+    async fn what_is_given_up_is_not_written_any_more() {
+        let (disk, call) = on_disk();
+        let mut writer = LogWriter::new(call.log(1, 0));
+        writer.append(records("a")).await.unwrap();
+        disk.set_full(true);
+        let waits = writer.append(records("b"));
+        disk.set_full(false);
+        writer.give_up("it is too long");
+        assert_eq!(waits.await, Ok(()), "nobody needs it any more");
+        assert_eq!(call.records().await.len(), 1);
+    }
+}
