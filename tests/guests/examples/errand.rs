@@ -1,9 +1,10 @@
 //! Goes through `path`, a step in each line, and says what came of each: files of `/work`, HTTP requests, `ask`, which asks
-//! the user for a name, and `confirm`, which goes on only if there is one. Files and answers that are read in parts stay open
-//! from one line to another. With `n`, a checkpoint is saved after each line.
+//! the user for a name, `confirm`, which goes on only if there is one, and `map`, which makes a hash map. Files and answers
+//! that are read in parts stay open from one line to another. With `n`, a checkpoint is saved after each line.
 
 use guests::client::{self, Form, FormAnswer};
 use guests::{Outcome, ToolError, checkpoint, failed};
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Write as _};
 use wasip2::http::outgoing_handler::handle;
@@ -20,6 +21,11 @@ guests::guest! {
             let (first, text) = rest.split_once(' ').unwrap_or((rest, ""));
             let done = match word {
                 "ask" => ask()?,
+                "map" => Ok(map()),
+                "map-and-ask" => {
+                    map();
+                    ask()?
+                }
                 "confirm" => match ask()? {
                     Ok(no) if no == "no" => return Err(failed("it was not confirmed")),
                     said => said,
@@ -83,6 +89,11 @@ impl Open {
         let sending = self.sending.take().ok_or("nothing is sent")?;
         wait(&sending).map(answered)
     }
+}
+
+/// The first hash map of an instance asks for a seed.
+fn map() -> String {
+    HashMap::from([(1, 2)]).len().to_string()
 }
 
 /// Computes for about so many units of fuel.

@@ -61,6 +61,15 @@ fn what_a_call_is_charged_is_what_it_has_used() {
     assert!((fuel(&plain) / fuel(&killed) - 1.0).abs() < 0.02, "{plain} {killed}");
 }
 
+/// Each of its instances asks for the seed of its hash maps where the one before did not.
+#[test]
+fn a_call_with_hash_maps_goes_on_behind_its_checkpoints() {
+    let lines = "map\nmap-and-ask\nask\nmap-and-ask\nmap\nappend log a;\nask";
+    let [plain, killed] = [false, true].map(|killed| run(World::with("", ""), lines, killed));
+    assert_eq!(text(&plain.0), text(&killed.0));
+    assert_eq!(plain.1, killed.1, "nothing is asked twice");
+}
+
 #[test]
 fn a_call_that_saves_gets_no_limit_anew() {
     let often = |line: &str| format!("{line}\nask\n").repeat(6);

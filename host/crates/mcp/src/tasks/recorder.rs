@@ -105,7 +105,9 @@ impl Recorder {
                 Ok(false) => return Superseded,
                 // Nobody is told that it is stored. If it changes meanwhile, the newest is.
                 Err(error) => {
-                    tracing::error!(task = &*self.id, %error, "how a task stands cannot be stored; trying again");
+                    if is_stored {
+                        tracing::error!(task = &*self.id, %error, "how a task stands cannot be stored; trying again");
+                    }
                     is_stored = false;
                     continue;
                 }
@@ -143,9 +145,10 @@ impl Recorder {
                 Err(DurableError::Closed) => {
                     return tracing::error!(task = &*self.id, "a task ended after the store was closed");
                 }
-                Err(error) => {
+                Err(error) if waited.is_zero() => {
                     tracing::error!(task = &*self.id, %error, "the end of a task cannot be stored; trying again")
                 }
+                Err(_) => {}
             }
             sleep(RETRY).await;
             waited += RETRY;

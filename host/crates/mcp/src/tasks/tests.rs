@@ -363,6 +363,23 @@ async fn a_process_that_was_replaced_writes_nothing_more() {
 }
 
 #[tokio::test]
+async fn a_result_waits_for_room_on_the_disk() {
+    let mut fixture = Fixture::new();
+    let disk = MemoryStore::new(fixture.clock.clone());
+    fixture.store = Arc::new(disk.clone());
+    let (tasks, end) = (fixture.process(), CancellationToken::new());
+    let id = fixture.begin(&tasks, &end).await;
+    disk.set_full(true);
+    end.cancel();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(fixture.state(&tasks, &id).await.state, TaskState::Working);
+    disk.set_full(false);
+    all_ended(&tasks).await;
+    let ended = fixture.state(&tasks, &id).await;
+    assert!(matches!(&ended.state, TaskState::Completed { result } if result["code"] == "internal"), "{ended:?}");
+}
+
+#[tokio::test]
 async fn a_process_that_stops_ends_what_cannot_go_on() {
     let fixture = Fixture::new();
     let tasks = fixture.process();

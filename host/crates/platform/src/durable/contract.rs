@@ -57,7 +57,7 @@ pub trait DurableStore: Send + Sync + 'static {
     fn renew(&self, leases: Vec<Lease>, time: Duration) -> Answer<Vec<Lease>>;
 
     /// Leases that have expired and that nobody has given back or taken since, of names that begin with `prefix`, a key and a
-    /// `/`: what those have left behind who had them. A store may forget one after long, and list as many as it likes at once.
+    /// `/`: what those have left behind who had them. A store may forget one after long.
     fn expired(&self, prefix: &Key) -> Answer<Vec<Lease>>;
 
     /// Gives a lease back. Does nothing if somebody else has it.

@@ -13,8 +13,6 @@ const HOLDS: &str = "until > ?2 AND until <= ?2 + 2 * time";
 const KEPT: i64 = 10_000;
 /// Leases that are removed at most with each new one.
 const REMOVED: u32 = 8;
-/// Names of leases that are listed at once.
-const LISTED: u32 = 1_000;
 
 pub(super) fn acquire(
     connection: &Connection,
@@ -64,11 +62,10 @@ pub(super) fn renew(
 pub(super) fn expired(connection: &Connection, prefix: &Key, now: Duration) -> rusqlite::Result<Vec<Lease>> {
     // `0` comes after `/`.
     let (from, to) = (format!("{prefix}/"), format!("{prefix}0"));
-    let sql = format!(
-        "SELECT name, holder, token FROM lease WHERE name > ?1 AND name < ?3 AND NOT ({HOLDS}) ORDER BY token LIMIT ?4"
-    );
+    let sql =
+        format!("SELECT name, holder, token FROM lease WHERE name > ?1 AND name < ?3 AND NOT ({HOLDS}) ORDER BY token");
     let mut select = connection.prepare_cached(&sql)?;
-    let found = select.query_map((from, millis(now), to, LISTED), |row| {
+    let found = select.query_map((from, millis(now), to), |row| {
         Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?))
     })?;
     let mut leases = Vec::new();

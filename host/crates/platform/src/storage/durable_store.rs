@@ -257,7 +257,7 @@ impl DurableStore for SqliteStore {
 
     fn expired(&self, prefix: &Key) -> Answer<Vec<Lease>> {
         let (prefix, clock) = (prefix.clone(), self.clock.clone());
-        self.read_with(Time::Short, move |connection| leases::expired(connection, &prefix, clock.awake()))
+        self.read_with(Time::Long, move |connection| leases::expired(connection, &prefix, clock.awake()))
     }
 
     fn release(&self, lease: &Lease) -> Answer<()> {

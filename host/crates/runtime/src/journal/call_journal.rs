@@ -168,7 +168,7 @@ impl CallJournal {
         let Some(handle) = &self.0 else { return Step::none() };
         let number = handle.next.fetch_add(1, Ordering::Relaxed);
         let (mut path, mut replaying) = (handle.call.below(number), handle.replaying.clone());
-        if let Some(asked) = handle.start.asks(import, || handle.records.is_elsewhere(&path, import))
+        if let Some(asked) = handle.start.asks(import, || handle.records.has_earlier(&path, import))
             && let Some(restored) = handle.restored.get()
         {
             handle.next.store(number, Ordering::Relaxed);

@@ -47,6 +47,7 @@ impl CallJournal {
         // The number of this step, of which nothing else is recorded.
         let next = handle.next.fetch_add(1, Ordering::Relaxed) + 1;
         handle.replaying.store(false, Ordering::Relaxed);
+        handle.start.is_over();
         let outcome = encode(&Some(Saved { next, checkpoint }));
         let compaction = Compaction { call: handle.call.clone(), steps: from..next, outcome };
         if !handle.records.has_stopped()

@@ -1,25 +1,32 @@
 //! What a fresh instance asks once that the one which has saved a checkpoint had asked before: the seed of its hash maps, the
-//! first bytes of its random numbers, the time. It is asked again at some moment behind the checkpoint, where earlier runs have
-//! recorded something else. Such a question is no step of the call. Its answer is recorded below the step of the checkpoint, so
-//! that each run from there on gets the same.
+//! first bytes of its random numbers, the time. It asks at some moment behind the checkpoint, where that one did something else,
+//! so such a question has no number among the steps. Its answer is recorded below the step of the checkpoint, in the order of
+//! these questions, and each run from there on gets the same.
+//!
+//! What that instance has asked itself behind the checkpoint has a number, and is found by that.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 #[derive(Default)]
 pub(super) struct InstanceStart {
-    /// The instance has begun from a checkpoint.
-    has_begun: AtomicBool,
+    /// The instance has begun from a checkpoint, and saved none.
+    is_from_checkpoint: AtomicBool,
     asked: AtomicU32,
 }
 
 impl InstanceStart {
     pub(super) fn begins(&self) {
-        self.has_begun.store(true, Ordering::Relaxed);
+        self.is_from_checkpoint.store(true, Ordering::Relaxed);
     }
 
-    /// The number of such a question, if it is one.
-    pub(super) fn asks(&self, import: &str, is_elsewhere: impl FnOnce() -> bool) -> Option<u32> {
-        let is_one = self.has_begun.load(Ordering::Relaxed) && is_of_start(import) && is_elsewhere();
+    /// It has saved a checkpoint of its own.
+    pub(super) fn is_over(&self) {
+        self.is_from_checkpoint.store(false, Ordering::Relaxed);
+    }
+
+    /// The number of such a question, if it is one. `has_number` says whether it is recorded as a step.
+    pub(super) fn asks(&self, import: &str, has_number: impl FnOnce() -> bool) -> Option<u32> {
+        let is_one = self.is_from_checkpoint.load(Ordering::Relaxed) && is_of_start(import) && !has_number();
         is_one.then(|| self.asked.fetch_add(1, Ordering::Relaxed))
     }
 }

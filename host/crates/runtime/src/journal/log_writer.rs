@@ -206,7 +206,9 @@ impl Unstored {
                 continue;
             }
             match error {
-                DurableError::Full(why) if waited >= self.longest_wait => return Err(DurableError::Full(self.tried(&why))),
+                DurableError::Full(why) if waited >= self.longest_wait => {
+                    return Err(DurableError::Full(self.tried(&why)));
+                }
                 DurableError::Failed(why) if waited >= self.longest_wait => {
                     return Err(DurableError::Failed(self.tried(&why)));
                 }

@@ -146,14 +146,9 @@ impl Records {
         self.state.lock().polls.has_passed(path)
     }
 
-    /// Whether an earlier run has come to another import at a step than this one.
-    pub(super) fn is_elsewhere(&self, path: &StepPath, import: &str) -> bool {
-        let state = self.state.lock();
-        match state.earlier.get(path) {
-            Some(recorded) => recorded.import != import,
-            // It has found nothing there.
-            None => state.polls.has_passed(path),
-        }
+    /// Whether an earlier run has recorded this import at a step.
+    pub(super) fn has_earlier(&self, path: &StepPath, import: &str) -> bool {
+        self.state.lock().earlier.get(path).is_some_and(|recorded| recorded.import == import)
     }
 
     pub(super) fn now(&self) -> Instant {

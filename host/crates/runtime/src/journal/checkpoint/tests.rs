@@ -82,6 +82,29 @@ async fn what_a_fresh_instance_asks_again_is_no_step() {
 }
 
 #[tokio::test]
+async fn what_an_instance_asks_behind_its_own_checkpoint_is_a_step() {
+    let (call, paid) = (StoredCall::new(), Cell::new(0));
+    for process in 1..5u64 {
+        let journal = call.run(process).await;
+        let saved = journal.restored::<u8>().await.map_or(0, |saved| saved.state[0]);
+        let random = |import: &'static str| journal.begin(import, &()).see(|| process);
+        if process > 1 {
+            random("random.seed");
+        }
+        if saved < 2 {
+            journal.save(checkpoint(&[saved + 1])).await;
+        }
+        if process > 1 {
+            let number = random("random.u64");
+            assert_eq!(number, 2, "as the instance has seen it that has saved");
+            // A step whose arguments depend on it.
+            pay(&journal, number as u32, Again::Unknown, &paid).await;
+        }
+        assert_eq!((journal.problem(), paid.get()), (None, u32::from(process > 1)));
+    }
+}
+
+#[tokio::test]
 async fn what_ends_after_a_checkpoint_is_forgotten_with_what_began_before() {
     let call = StoredCall::new();
     let journal = call.run(1).await;
