@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 /// What is known of a call besides its answer.
 #[derive(Default)]
-struct Told {
+struct CallRemarks {
     /// Whether the server, or the operator, said that it is private.
     private: bool,
     /// What the server made this host run for it.
@@ -65,9 +65,9 @@ impl ToolCaller for UpstreamTools {
     }
 
     async fn call(&self, reverse: ReverseCall) -> ReverseOutcome {
-        let mut told = Told { private: self.0.0.settings.private, ..Told::default() };
-        let answer = self.call_upstream(reverse, &mut told).await;
-        let Told { private, spent, meta } = told;
+        let mut remarks = CallRemarks { private: self.0.0.settings.private, ..CallRemarks::default() };
+        let answer = self.call_upstream(reverse, &mut remarks).await;
+        let CallRemarks { private, spent, meta } = remarks;
         ReverseOutcome { answer, private: private.then(|| self.origin()), spent, meta }
     }
 }
@@ -77,7 +77,11 @@ impl UpstreamTools {
         Origin::Upstream(self.0.name().to_owned())
     }
 
-    async fn call_upstream(&self, mut reverse: ReverseCall, told: &mut Told) -> Result<AgentResult, AgentError> {
+    async fn call_upstream(
+        &self,
+        mut reverse: ReverseCall,
+        remarks: &mut CallRemarks,
+    ) -> Result<AgentResult, AgentError> {
         reverse.lane.take("upstream");
         let Some(tool) = self.local_name(&reverse.name) else { return Err(AgentError::UnknownTool(reverse.name)) };
         let arguments = std::mem::take(&mut reverse.arguments).into_object().map_err(AgentError::InvalidArguments)?;
@@ -94,10 +98,10 @@ impl UpstreamTools {
         let Some((result, used)) = reverse.cancel.run_until_cancelled(calling).await else {
             return Err(AgentError::Cancelled);
         };
-        told.spent = used;
+        remarks.spent = used;
         let result = result?;
-        told.private |= result.private;
-        told.meta = result.meta;
+        remarks.private |= result.private;
+        remarks.meta = result.meta;
         let structured = result.structured.map(|value| value.to_string());
         if result.is_error {
             let result = ToolResult { content: result.content, structured, is_error: true };

@@ -130,9 +130,10 @@ impl Exchange<'_> {
     }
 
     fn failed(&self, connection: &Connection, error: ServiceError) -> UpstreamError {
+        let is_of_transport = matches!(error, ServiceError::TransportSend(_));
         let error = self.shared.to_upstream_error(error);
-        if let UpstreamError::Lost { .. } | UpstreamError::NotConnected { .. } = error {
-            // Reconnects if the connection is really lost.
+        if is_of_transport || matches!(error, UpstreamError::Lost { .. }) {
+            // Reconnects if the connection is really lost, or the server has forgotten it.
             connection.check_alive();
         }
         error

@@ -26,7 +26,7 @@ fn tools_of_wasix_are_listed_and_called() {
     let content = json!([
         {"type": "image", "data": "AQL/", "mimeType": "image/png"},
         {"type": "resource_link", "uri": "acme:1", "name": "acme:1", "annotations": annotations},
-        {"type": "resource", "resource": {"uri": "acme:2", "mimeType": "text/plain", "text": "words"}},
+        {"type": "resource", "resource": {"uri": "acme:2", "text": "words"}},
         {"type": "resource", "resource": {"uri": "acme:2", "mimeType": "application/pdf", "blob": "AQI="}},
     ]);
     assert_eq!(kinds.result()["content"], content, "{}", kinds.result());

@@ -75,7 +75,7 @@ fn pages_of_a_list_are_bounded_together() {
         let config = plugin("echo", "") + &upstream;
         let mut client = Client::of_server(Server::measurable(Home::new(), &config, &[], |_| {}));
         let before = client.server.memory();
-        client.server.wait_for_log("only 0 tools are used");
+        client.server.wait_for_log("the list of tools is larger than 16777216 bytes; only 0 tools are used");
         let held = client.server.peak_memory().saturating_sub(before);
         println!("hostile: pages: {} MiB held for pages of 4 MiB", held >> 20);
         assert!(held < MOST_HELD, "{held} bytes");
@@ -92,7 +92,7 @@ fn log_messages_of_a_server_have_a_rate() {
     let called = client.request("tools/call", json!({"name": "odd__run", "arguments": {}, "_meta": meta}));
     assert_eq!(called.result()["content"][0]["text"], "said");
     let passed = called.notified("notifications/message").len() as u64;
-    println!("hostile: messages: {passed} of 20000 passed on");
+    println!("hostile: messages: {passed} of 3000 passed on");
     let most = 500 * (2 + called.elapsed().as_secs() / 10);
     assert!((1..=most).contains(&passed), "{passed} in {:?}", called.elapsed());
 }

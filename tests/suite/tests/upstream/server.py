@@ -136,7 +136,9 @@ def call(request):
         parts = __import__("definitions")
         return {**text("t", content=parts.CONTENT), "_meta": {**parts.META, **OURS, "io.modelcontextprotocol/serverInfo": {"name": "forged"}}}
     if KIND == "chatter":
-        for at in range(20_000):
+        for at in range(3_000):
+            # A client that is behind loses messages, and this one is not to be.
+            time.sleep(0.001)
             send({"method": "notifications/message", "params": {"level": "info", "data": f"chatter {at}"}})
         return text("said")
     if KIND == "only-tasks":

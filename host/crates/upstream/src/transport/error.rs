@@ -63,3 +63,31 @@ pub(crate) fn known_failure(error: &(dyn Error + Send + Sync + 'static)) -> Opti
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use platform::outbound::header::HeaderMap;
+    use platform::outbound::{Method, OutboundClient};
+    use std::borrow::Cow;
+
+    #[tokio::test]
+    async fn a_request_without_a_connection_has_not_left() {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let url = format!("http://{free}/").parse().unwrap();
+        let opened = OutboundClient::new().unwrap().open(Method::POST, url, HeaderMap::new(), Vec::new()).await;
+        let error = StreamableHttpError::Client(opened.err().unwrap());
+        assert!(matches!(known_failure(&error), Some(KnownFailure::NotSent(_))), "{error}");
+        let broken = io::Error::from(io::ErrorKind::BrokenPipe);
+        assert!(matches!(known_failure(&broken), Some(KnownFailure::NotSent(_))));
+    }
+
+    #[test]
+    fn what_was_perhaps_sent_is_told_apart_from_what_was_answered() {
+        let cut = OutboundError::Unreachable("http://a".into(), "reset".into(), Sent::Perhaps);
+        assert!(known_failure(&StreamableHttpError::Client(cut)).is_none());
+        let said: StreamableHttpError<OutboundError> =
+            StreamableHttpError::UnexpectedServerResponse(Cow::Borrowed("HTTP 404: no"));
+        assert!(matches!(known_failure(&said), Some(KnownFailure::Answered(what)) if what == "HTTP 404: no"));
+    }
+}

@@ -348,4 +348,21 @@ mod tests {
         let beat = Sse::default().event("heartbeat").data("{}");
         assert_eq!(weighed(beat, &PeerAccount::new("far")).data, None);
     }
+
+    #[test]
+    fn an_answer_to_another_request_is_an_error_of_this_one() {
+        let answered = |text: &str| answer_to(RequestId::Number(7), serde_json::from_str(text).unwrap());
+        let is_same = |message: &ServerJsonRpcMessage| matches!(message, ServerJsonRpcMessage::Response(_));
+        assert!(is_same(&answered(r#"{"jsonrpc":"2.0","id":7,"result":{}}"#)));
+        assert!(is_same(&answered(r#"{"jsonrpc":"2.0","id":"7","result":{}}"#)));
+        for other in [
+            r#"{"jsonrpc":"2.0","id":8,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":8,"error":{"code":1,"message":"no"}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","error":{"code":1,"message":"no"}}"#,
+        ] {
+            let ServerJsonRpcMessage::Error(error) = answered(other) else { panic!("{other}") };
+            assert_eq!(error.id, Some(RequestId::Number(7)), "{other}");
+        }
+    }
 }
