@@ -8,6 +8,25 @@ use suite::{Client, Era, Home, PATIENCE, Server, eventually, plugin};
 /// What one server may make the host hold, in bytes: its account, and what is on its way.
 const MOST_HELD: u64 = 64 << 20;
 
+/// What a server sends, as its script names it.
+const FLOODS: [&str; 15] = [
+    "ping",
+    "roots",
+    "sampling",
+    "form",
+    "unknown request",
+    "message",
+    "progress",
+    "cancelled",
+    "tools changed",
+    "resource updated",
+    "task",
+    "unknown notification",
+    "answer",
+    "error",
+    "nothing",
+];
+
 /// A host that is a client of the server, and has a plugin of its own.
 fn measured(upstream: &str) -> Client {
     let config = plugin("echo", "") + upstream;
@@ -54,6 +73,28 @@ fn many_small_values_are_weighed_before_they_are_read() {
     let held = client.server.peak_memory().saturating_sub(before);
     println!("hostile: small values: {} MiB held for four notifications of 14 MiB", held >> 20);
     assert!(held < MOST_HELD, "{held} bytes");
+}
+
+/// Every message that a server can send without being asked, as fast as it can write, beside somebody who calls a plugin.
+#[test]
+fn nothing_that_a_server_repeats_for_ever_takes_much_or_stops_others() {
+    let remote = Remote::start("floods");
+    for upstream in [misbehaving("floods", ""), remote.config("/mcp")] {
+        for kind in FLOODS {
+            let mut client = measured(&upstream);
+            let before = client.server.memory();
+            client.begin_call("odd__run", json!({"path": kind}));
+            let slowest = (0..150).map(|_| {
+                let began = Instant::now();
+                client.run("echo", json!({})).good();
+                began.elapsed()
+            });
+            let slowest = slowest.max().unwrap_or_default();
+            let held = client.server.peak_memory().saturating_sub(before);
+            println!("hostile: flood of `{kind}`: {} MiB held, a neighbour's slowest call {slowest:?}", held >> 20);
+            assert!(held < MOST_HELD, "{kind}: {held} bytes");
+        }
+    }
 }
 
 /// Tens of thousands of tools whose schemas are refused one after the other, each after milliseconds.

@@ -59,6 +59,35 @@ def pings():
         yield json.dumps({"jsonrpc": "2.0", "id": f"{at}-" + "x" * 100_000, "method": "ping"}).encode()
 
 
+def floods(kind):
+    """Messages of a kind without end. Nobody has asked for them."""
+    words = "x" * 10_000
+    form = {"mode": "form", "message": words, "requestedSchema": {"type": "object", "properties": {}}}
+    sample = {"maxTokens": 10, "messages": [{"role": "user", "content": {"type": "text", "text": words}}]}
+    bodies = {
+        "ping": {"method": "ping", "params": {"_meta": {"a": words}}},
+        "roots": {"method": "roots/list", "params": {"_meta": {"a": words}}},
+        "sampling": {"method": "sampling/createMessage", "params": sample},
+        "form": {"method": "elicitation/create", "params": form},
+        "unknown request": {"method": "x/y", "params": {"a": words}},
+        "message": {"method": "notifications/message", "params": {"level": "error", "data": words}},
+        "progress": {"method": "notifications/progress", "params": {"progressToken": 1, "progress": 1, "message": words}},
+        "cancelled": {"method": "notifications/cancelled", "params": {"requestId": 1_000, "reason": words}},
+        "tools changed": {"method": "notifications/tools/list_changed", "params": {"_meta": {"a": words}}},
+        "resource updated": {"method": "notifications/resources/updated", "params": {"uri": "a:" + words}},
+        "task": {"method": "notifications/tasks", "params": {**TASK, "status": "working", "statusMessage": words}},
+        "unknown notification": {"method": "notifications/x", "params": {"a": words}},
+        "answer": {"result": text(words)},
+        "error": {"error": {"code": -32603, "message": words}},
+        "nothing": {"x": words},
+    }
+    body, at = bodies[kind], 100_000
+    while True:
+        at += 1
+        is_notification = body.get("method", "").startswith("notifications/")
+        yield json.dumps({"jsonrpc": "2.0", **({} if is_notification else {"id": at}), **body}).encode()
+
+
 def text(said, **more):
     return {"resultType": "complete", "content": [{"type": "text", "text": said}], "isError": False, **more}
 
@@ -259,12 +288,12 @@ class Endpoint(http.server.BaseHTTPRequestHandler):
             self.say(json.dumps({"jsonrpc": "2.0", "id": request["id"] + 1_000, "result": text("for another")}).encode(), None)
         elif is_call and KIND == "refuses":
             self.send_error(503)
-        elif is_call and KIND == "pings":
+        elif is_call and KIND in ("pings", "floods"):
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
             self.end_headers()
-            for ping in pings():
-                self.wfile.write(b"data: " + ping + b"\n\n")
+            for message in pings() if KIND == "pings" else floods(request["params"]["arguments"]["path"]):
+                self.wfile.write(b"data: " + message + b"\n\n")
         else:
             self.say(json.dumps({"jsonrpc": "2.0", **respond(request)}).encode(), None)
 
@@ -291,6 +320,9 @@ def serve_stdio():
         if KIND == "pings" and request["method"] == "tools/call":
             for ping in pings():
                 write(ping)
+        if KIND == "floods" and request["method"] == "tools/call":
+            for message in floods(request["params"]["arguments"]["path"]):
+                write(message)
         message = respond(request)
         if message is not None:
             send(message)

@@ -1,6 +1,6 @@
 //! The process that starts programs for a server that is confined.
 
-use super::program::Program;
+use super::program::{Pipes, Program};
 use super::wire::{Reply, Request, receive, send};
 use std::collections::HashMap;
 use std::io;
@@ -14,6 +14,8 @@ pub const HELPER_COMMAND: &str = "start-programs";
 
 /// How often it looks for programs that have ended by themselves, so that they do not stay as zombies.
 const LOOK: Duration = Duration::from_secs(1);
+/// Of one program at once: it may be started again while the last one ends. Bounds what somebody starts who controls the server.
+const MOST: usize = 2;
 
 /// Starts and ends the programs that the server at the other end of the socket names at first, until that is gone; then all of them end.
 pub fn run_helper(socket: UnixStream) -> io::Result<()> {
@@ -25,7 +27,7 @@ pub fn run_helper(socket: UnixStream) -> io::Result<()> {
         match socket_has_input(&socket) {
             Ok(true) => {}
             Ok(false) => {
-                programs.running.retain(|_, child| matches!(child.try_wait(), Ok(None)));
+                programs.forget_ended();
                 continue;
             }
             Err(_) => return Ok(()),
@@ -36,18 +38,16 @@ pub fn run_helper(socket: UnixStream) -> io::Result<()> {
             Request::End(id) => programs.end(id),
             // Whoever controls the server by now would choose what runs.
             Request::Programs(_) => return Ok(()),
-            Request::Start(place) => {
-                match known.get(place).ok_or(io::ErrorKind::InvalidInput.into()).and_then(Program::start) {
-                    Ok((child, pipes)) => {
-                        let id = programs.add(child);
-                        send(&socket, &Reply::Started(id), &pipes.each_ref().map(|pipe| pipe.as_fd()))?;
-                    }
-                    Err(error) => {
-                        let failed = Reply::Failed { code: error.raw_os_error(), text: error.to_string() };
-                        send(&socket, &failed, &[])?;
-                    }
+            Request::Start(place) => match programs.start(&known, place) {
+                Ok((id, pipes)) => {
+                    let pipes: Vec<_> = pipes.iter().map(|pipe| pipe.as_fd()).collect();
+                    send(&socket, &Reply::Started(id), &pipes)?;
                 }
-            }
+                Err(error) => {
+                    let failed = Reply::Failed { code: error.raw_os_error(), text: error.to_string() };
+                    send(&socket, &failed, &[])?;
+                }
+            },
         }
     }
 }
@@ -65,20 +65,31 @@ fn socket_has_input(socket: &UnixStream) -> io::Result<bool> {
 
 #[derive(Default)]
 struct Programs {
-    running: HashMap<u64, Child>,
+    /// Each with its place in the list.
+    running: HashMap<u64, (usize, Child)>,
     /// How many have been started.
     count: u64,
 }
 
 impl Programs {
-    fn add(&mut self, child: Child) -> u64 {
+    fn start(&mut self, known: &[Program], place: usize) -> io::Result<(u64, Pipes)> {
+        let program = known.get(place).ok_or(io::ErrorKind::InvalidInput)?;
+        self.forget_ended();
+        if self.running.values().filter(|(of, _)| *of == place).count() >= MOST {
+            return Err(io::Error::other("it runs already"));
+        }
+        let (child, pipes) = program.start()?;
         self.count += 1;
-        self.running.insert(self.count, child);
-        self.count
+        self.running.insert(self.count, (place, child));
+        Ok((self.count, pipes))
+    }
+
+    fn forget_ended(&mut self) {
+        self.running.retain(|_, (_, child)| matches!(child.try_wait(), Ok(None)));
     }
 
     fn end(&mut self, id: u64) {
-        if let Some(mut child) = self.running.remove(&id) {
+        if let Some((_, mut child)) = self.running.remove(&id) {
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -34,14 +34,17 @@ impl Program {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
             (Some(stdin), Some(stdout), Some(stderr)) => {
-                let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
-                Ok((child, [stdin.into(), stdout.into(), stderr.into(), process]))
+                // Old kernels and some containers have none.
+                let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).ok();
+                let pipes = [stdin.into(), stdout.into(), stderr.into()].into_iter().chain(process);
+                Ok((child, pipes.collect()))
             }
             _ => Err(io::Error::other("the program has no pipes")),
         }
     }
 }
 
-/// To stdin, from stdout and from stderr, and the process itself.
-pub(super) type Pipes = [OwnedFd; PIPES];
+/// To stdin, from stdout and from stderr, and the process itself, if the kernel tells when it ends.
+pub(super) type Pipes = Vec<OwnedFd>;
+/// The most of them.
 pub(super) const PIPES: usize = 4;

@@ -1,11 +1,12 @@
 //! Who starts a program: this process, or the helper.
 
 use super::helper::HELPER_COMMAND;
-use super::program::{Pipes, Program};
+use super::program::Program;
 use super::wire::{self, Reply, Request};
 use crate::sync::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
+use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -41,8 +42,8 @@ pub struct StartedProgram {
 /// Ends the program when it is dropped.
 pub struct ProgramLife {
     life: Life,
-    /// Readable once it has ended.
-    process: OwnedFd,
+    /// Readable once it has ended; none if the kernel does not tell.
+    process: Option<OwnedFd>,
 }
 
 enum Life {
@@ -82,16 +83,23 @@ impl ProgramStarter {
             Some(Helpers { socket: shared, program }) => {
                 let mut socket = shared.lock();
                 wire::send(&socket, &Request::Start(*program), &[])?;
-                let (reply, pipes) = wire::receive(&mut socket).map_err(helper_is_gone)?;
-                match (reply, <Pipes>::try_from(pipes)) {
-                    (Reply::Started(id), Ok(pipes)) => (Life::Helpers(shared.clone(), id), pipes),
-                    (Reply::Failed { code: Some(code), .. }, _) => return Err(io::Error::from_raw_os_error(code)),
-                    (Reply::Failed { text, .. }, _) => return Err(io::Error::other(text)),
-                    (Reply::Started(_), Err(_)) => return Err(io::Error::other("the pipes of the program are lost")),
+                let (reply, pipes) = wire::receive(&mut socket).map_err(|error| {
+                    // A late answer would be taken for the next one.
+                    let _ = socket.shutdown(Shutdown::Both);
+                    helper_is_gone(error)
+                })?;
+                match reply {
+                    Reply::Started(id) => (Life::Helpers(shared.clone(), id), pipes),
+                    Reply::Failed { code: Some(code), .. } => return Err(io::Error::from_raw_os_error(code)),
+                    Reply::Failed { code: None, text } => return Err(io::Error::other(text)),
                 }
             }
         };
-        let [stdin, stdout, stderr, process] = pipes;
+        let mut pipes = pipes.into_iter();
+        let (Some(stdin), Some(stdout), Some(stderr)) = (pipes.next(), pipes.next(), pipes.next()) else {
+            return Err(io::Error::other("the pipes of the program are lost"));
+        };
+        let process = pipes.next();
         let life = ProgramLife { life, process };
         let (stdin, stdout) = (pipe::Sender::from_owned_fd(stdin)?, pipe::Receiver::from_owned_fd(stdout)?);
         Ok(StartedProgram { stdin, stdout, stderr: pipe::Receiver::from_owned_fd(stderr)?, life })
@@ -108,7 +116,10 @@ fn helper_is_gone(error: io::Error) -> io::Error {
 impl ProgramLife {
     /// Waits so long for its end; whether it has ended.
     pub async fn has_ended_within(&self, limit: Duration) -> bool {
-        let Ok(process) = self.process.try_clone() else { return false };
+        let Some(Ok(process)) = self.process.as_ref().map(OwnedFd::try_clone) else {
+            tokio::time::sleep(limit).await;
+            return false;
+        };
         let wait = move || {
             let limit = Timespec::try_from(limit).ok();
             poll(&mut [PollFd::new(&process, PollFlags::IN)], limit.as_ref()).is_ok_and(|ended| ended > 0)
@@ -203,11 +214,22 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_program_runs_twice_at_most() {
+        let [_, starters] = starters(|| [shell("exec sleep 1000"), shell("exec sleep 1000")]);
+        let start = |place: usize| starters[place].start(&shell(""));
+        let (one, _two) = (start(0).unwrap(), start(0).unwrap());
+        assert!(start(0).err().unwrap().to_string().contains("runs already"));
+        start(1).unwrap();
+        drop(one);
+        start(0).unwrap();
+    }
+
+    #[tokio::test]
     async fn all_programs_end_with_the_server() {
         let [_, starters] = starters(|| [shell("exec sleep 1000")]);
         let StartedProgram { mut stdout, life, .. } = starters[0].start(&shell("")).unwrap();
         let Life::Helpers(socket, _) = &life.life else { panic!("it has no helper") };
-        socket.lock().shutdown(std::net::Shutdown::Both).unwrap();
+        socket.lock().shutdown(Shutdown::Both).unwrap();
         assert_eq!(stdout.read(&mut [0; 9]).await.unwrap(), 0);
         assert!(starters[0].start(&shell("")).is_err());
     }

@@ -135,6 +135,7 @@ impl Connection {
         // rmcp would end the connection if its first request is one of these.
         if let ClientJsonRpcMessage::Request(request) = &message
             && let ClientRequest::CustomRequest(custom) = &request.request
+            && !task_listen::is_passed_on(&custom.params)
             && let Some(wrong) = wrong_params(&custom.method, custom.params.as_ref())
         {
             self.refuse(wrong, Some(request.id.clone()));
