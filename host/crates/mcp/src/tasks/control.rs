@@ -7,6 +7,7 @@ use rmcp::model::InputResponses;
 use runtime::imports::SteeringMessage;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -66,6 +67,8 @@ pub(super) struct RunningTask {
     inputs: mpsc::Sender<(TaskInput, oneshot::Sender<u64>)>,
     stored: watch::Receiver<u64>,
     pub(super) lease: Lease,
+    /// Its call cannot be made here now: whoever can may take it over.
+    pub(super) is_free: Arc<AtomicBool>,
 }
 
 /// The other ends of a [`RunningTask`].
@@ -77,6 +80,8 @@ pub(super) struct TaskControl {
     pub(super) inputs: mpsc::Receiver<(TaskInput, oneshot::Sender<u64>)>,
     /// The version that is stored.
     pub(super) stored: watch::Sender<u64>,
+    /// See [`RunningTask::is_free`].
+    pub(super) is_free: Arc<AtomicBool>,
 }
 
 impl RunningTask {
@@ -84,8 +89,10 @@ impl RunningTask {
         let (stop, reason) = (CancellationToken::new(), Arc::<OnceLock<StopReason>>::default());
         let (to, inputs) = mpsc::channel(MAX_WAITING);
         let (stored, sees) = watch::channel(0);
-        let control = TaskControl { stop: stop.clone(), reason: reason.clone(), inputs, stored };
-        (Self { stop, reason, inputs: to, stored: sees, lease }, control)
+        let is_free = Arc::<AtomicBool>::default();
+        let control =
+            TaskControl { stop: stop.clone(), reason: reason.clone(), inputs, stored, is_free: is_free.clone() };
+        (Self { stop, reason, inputs: to, stored: sees, lease, is_free }, control)
     }
 
     /// Asks in this moment, so that what is asked keeps its order. The answer is there when it is done: false if the task is not

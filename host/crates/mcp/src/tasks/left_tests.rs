@@ -9,7 +9,7 @@ use super::tests::{Fixture, Maker, all_ended};
 use super::upkeep::Agenda;
 use crate::upkeep::Upkeep as _;
 use platform::clock::Clock as _;
-use platform::durable::{Expected, Fence, Strength};
+use platform::durable::{Expected, Fence, Key, Strength};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -93,6 +93,31 @@ async fn what_begins_after_another_process_has_started_is_taken_up_by_that_one()
         second.upkeep().await;
         assert!(second.serves(&id), "killed: {is_killed}");
     }
+}
+
+/// Processes over one folder need not have the same plugins.
+#[tokio::test]
+async fn a_task_whose_tool_is_not_there_is_left_to_whoever_has_it() {
+    let fixture = Arc::new(Fixture::new());
+    let mut without = Process::start(&fixture, true).await;
+    let mut with = Process::start(&fixture, false).await;
+    let gone = Process::start(&fixture, false).await;
+    let id = fixture.begin_replayable(&gone.0).await;
+    gone.0.close().await;
+    for _ in 0..2 {
+        fixture.clock.pass(RENEW);
+        without.upkeep().await;
+        assert!(without.serves(&id));
+    }
+    while fixture.store.expired(&Key::new("task").unwrap()).await.unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    with.upkeep().await;
+    all_ended(&with.0).await;
+    let ended = fixture.state(&with.0, &id).await;
+    assert!(matches!(ended.state, TaskState::Completed { .. }), "{ended:?}");
+    // The other one notices, when it tries again.
+    all_ended(&without.0).await;
 }
 
 #[tokio::test]

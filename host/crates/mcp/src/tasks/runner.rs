@@ -9,7 +9,7 @@ use super::recorder::Recorder;
 use super::serve::{Served, serve};
 use super::shown_calls::ShownCalls;
 use super::table::TaskId;
-use super::tasks::Tasks;
+use super::tasks::{LEASE, Tasks};
 use crate::calls::live::LiveCall;
 use crate::client::chunk_record::ChunkRecord;
 use bytesize::ByteSize;
@@ -19,6 +19,7 @@ use rmcp::model::JsonObject;
 use runtime::engine::{CallError, catch_panic};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -106,7 +107,13 @@ impl TaskRunner {
         match stop.run_until_cancelled_owned(fate::make_call(&self.recorder)).await? {
             Ok((live, finish, asked)) => {
                 self.asked = asked;
+                self.hold(LEASE).await;
                 return Some((live, finish));
+            }
+            // Another process may have gone on with it, and ended it.
+            Err(_) if !self.is_own().await => {
+                let _ = self.control.reason.set(StopReason::Superseded);
+                self.control.stop.cancel();
             }
             Err(NotMade::Never(why)) => self.record_lost(&why).await,
             Err(NotMade::NotYet(why)) => {
@@ -115,10 +122,35 @@ impl TaskRunner {
                 self.recorder.record.calls = ShownCalls::default();
                 let state = self.recorder.record.state.clone();
                 let _ = self.recorder.save(state, Some(why), Strength::Process).await;
+                // Another process may have what is missing here.
+                self.hold(Duration::ZERO).await;
                 pauses.wait(&self.control.stop).await;
             }
         }
         None
+    }
+
+    /// Whether the task is still this process's, as far as the store can tell.
+    async fn is_own(&mut self) -> bool {
+        let Recorder { tasks, id, record, .. } = &self.recorder;
+        let (tasks, id, owner) = (tasks.clone(), id.clone(), record.owner);
+        match tasks.load(&id).await {
+            Ok(stored) => stored.is_some_and(|(task, _)| !task.has_ended() && task.owner == owner),
+            Err(_) => true,
+        }
+    }
+
+    /// Has the task for so long, unless somebody else has taken it over.
+    async fn hold(&mut self, time: Duration) {
+        let Recorder { tasks, id, .. } = &self.recorder;
+        let lease = tasks.running.lock().get(id).map(|running| running.lease.clone());
+        let was_free = self.control.is_free.swap(time.is_zero(), Ordering::Relaxed);
+        if was_free != time.is_zero()
+            && let Some(lease) = lease
+            && let Err(error) = tasks.store.renew(vec![lease], time).await
+        {
+            tracing::error!(task = &**id, %error, "the lease of a task cannot be changed");
+        }
     }
 
     /// Before anything new.

@@ -70,16 +70,23 @@ impl Tasks {
     pub(super) async fn take_up_left(self: &Arc<Self>, known: &mut HashMap<Key, Fence>) -> Result<(), DurableError> {
         let Some(prefix) = all_records() else { return Ok(()) };
         let left = self.store.expired(&prefix).await?;
-        for lease in left.iter().filter(|lease| known.get(&lease.name) != Some(&lease.fence)) {
-            match self.store.get(&lease.name).await? {
-                Some(record) => {
-                    self.take_up_one(lease.name.clone(), record, TakeUp::WhenDue).await?;
+        let mut waiting = HashMap::new();
+        for lease in left {
+            if known.get(&lease.name) != Some(&lease.fence) {
+                match self.store.get(&lease.name).await? {
+                    Some(record) => {
+                        self.take_up_one(lease.name.clone(), record, TakeUp::WhenDue).await?;
+                    }
+                    // A task that was removed.
+                    None => drop(self.store.release(&lease)),
                 }
-                // A task that was removed.
-                None => drop(self.store.release(lease)),
+            }
+            let is_running = |id: &str| self.running.lock().contains_key(id);
+            if !lease.name.as_str().rsplit_once('/').is_some_and(|(_, id)| is_running(id)) {
+                waiting.insert(lease.name, lease.fence);
             }
         }
-        *known = left.into_iter().map(|lease| (lease.name, lease.fence)).collect();
+        *known = waiting;
         Ok(())
     }
 

@@ -14,6 +14,7 @@ use platform::durable::{Fence, Key, Lease};
 use policy::TaskLimits;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
@@ -138,7 +139,11 @@ impl Tasks {
 
     /// Says that the tasks which run here are still this process's.
     async fn renew_leases(&self) {
-        let leases: Vec<Lease> = self.running.lock().values().map(|running| running.lease.clone()).collect();
+        let leases: Vec<Lease> = {
+            let running = self.running.lock();
+            let held = running.values().filter(|running| !running.is_free.load(Ordering::Relaxed));
+            held.map(|running| running.lease.clone()).collect()
+        };
         if leases.is_empty() {
             return;
         }
