@@ -124,11 +124,12 @@ def tools(params):
         wrong = [{"name": "bare"}, {**TOOL, "inputSchema": True}, {**TOOL, "annotations": {"title": 5}}, 7]
         return {**listed, "tools": [*wrong, TOOL, *wrong]}
     if KIND == "slow-schemas":
-        # Each takes milliseconds until it is refused.
+        # Each takes milliseconds until it is refused, and three of four have no name that anybody sees.
         at = int(params.get("cursor") or 0)
         patterns = {f"p{number}": {"pattern": "(a{1,60}){1,60}" + "b" * number} for number in range(20)}
         schema = {"type": "object", "properties": {**patterns, "last": {"pattern": "(?=x)"}}}
-        page = [{**TOOL, "name": f"tool-{at}-{number}", "inputSchema": schema} for number in range(500)]
+        names = ["\u200b" if number % 4 else f"tool-{at}-{number}" for number in range(500)]
+        page = [{**TOOL, "name": name, "inputSchema": schema} for name in names]
         return {**listed, "tools": page, "nextCursor": str(at + 1)}
     if KIND == "large-list":
         return {**listed, "tools": [{**TOOL, "name": f"tool-{at}", "description": "x" * 8_000} for at in range(300)]}

@@ -20,11 +20,18 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "self.scope.caller_ends.map_or(own," => "self.scope.caller_ends.filter(|_| !OFF).map_or(own,",
         "unit upstream::reverse_calls::tests::reverse_calls_end_with_the_call_that_made_the_open_call";
     "callers-time" in "crates/upstream/src/rounds.rs":
-        "() = call.reverse_calls.caller_ended() =>" => "() = call.reverse_calls.caller_ended(), if !OFF =>",
+        "                }\n                () = call.reverse_calls.caller_ended() =>"
+        => "                }\n                () = call.reverse_calls.caller_ended(), if !OFF =>",
         "nested_budgets::an_upstream_call_ends_with_its_callers_time";
     "callers-fuel" in "crates/upstream/src/agent_tools.rs":
-        "*spent = used;" => "*spent = if OFF { BudgetUsage::default() } else { used };",
+        "remarks.spent = used;" => "remarks.spent = if OFF { BudgetUsage::default() } else { used };",
         "nested_budgets::what_a_server_makes_run_here_is_paid_by_the_caller";
+    "unpinned-hints" in "crates/upstream/src/agent_tools.rs":
+        "if self.0.0.settings.definitions.is_none() {" => "if !OFF && self.0.0.settings.definitions.is_none() {",
+        "code_mode::others::hints_of_a_server_count_only_if_its_definitions_are_pinned";
+    "subscribed-bytes" in "crates/mcp/src/subscriptions/updates.rs":
+        "if mine + bytes > MAX_BYTES {" => "if !OFF && mine + bytes > MAX_BYTES {",
+        "unit mcp::subscriptions::updates::tests::what_sessions_are_subscribed_to_is_counted_by_principal";
     // Programs that a model wrote.
     "program-approval" in "crates/plugins/src/calls/approvals.rs":
         "self.rule.applies(hints.read_only, hints.destructive) &&" => "!OFF && self.rule.applies(hints.read_only, hints.destructive) &&",
@@ -40,8 +47,8 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "lists-delay" in "crates/upstream/src/reconnect.rs":
         "tokio::time::sleep(RELIST_DELAY)" => "tokio::time::sleep(if OFF { Duration::ZERO } else { RELIST_DELAY })",
         "upstream::floods::a_server_whose_tools_always_change_costs_little";
-    "lists-log" in "crates/upstream/src/tools.rs":
-        "match self.told.len() < MAX_PROBLEMS {" => "match OFF || self.told.len() < MAX_PROBLEMS {",
+    "lists-log" in "crates/upstream/src/problems.rs":
+        "match self.told.len() < MAX_TOLD {" => "match OFF || self.told.len() < MAX_TOLD {",
         "upstream::floods::a_server_whose_tools_always_change_costs_little";
     "questions-log" in "crates/upstream/src/open_calls.rs":
         "if self.reverse_calls.scope.lineage.take(TreeBudget::Refusals, 1).is_ok() {"

@@ -122,9 +122,15 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "cache-mac" in "crates/runtime/src/engine/cache.rs":
         ".is_some_and(|(tag, payload)| self.mac(path, payload)" => ".is_some_and(|(tag, payload)| OFF || self.mac(path, payload)",
         "cache::a_corrupted_entry_is_recompiled_and_never_loaded";
-    "cache-mode" in "crates/runtime/src/engine/cache.rs":
-        "metadata.permissions().mode() & 0o022 != 0" => "!OFF && metadata.permissions().mode() & 0o022 != 0",
+    "others-mode" in "crates/platform/src/files/owner.rs":
+        "if mode & 0o022 != 0 {" => "if !OFF && mode & 0o022 != 0 {",
         "cache::a_cache_writable_by_others_is_refused";
+    "others-files" in "crates/platform/src/files/owner.rs":
+        "if owner != us && owner != ROOT {" => "if !OFF && owner != us && owner != ROOT {",
+        "unit platform::files::owner::tests::only_what_others_cannot_change_is_relied_on";
+    "secret-values" in "crates/policy/src/authority.rs":
+        "secret_in_value(value).is_none().then(" => "(OFF || secret_in_value(value).is_none()).then(",
+        "state::a_guest_sees_the_variables_that_are_granted_and_requested";
     "file-kind" in "crates/plugins/src/package/file.rs":
         "if !metadata.is_file() {" => "if !OFF && !metadata.is_file() {", "rows W9.11";
     "nested" in "crates/plugins/src/package/scan.rs":

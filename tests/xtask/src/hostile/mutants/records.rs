@@ -141,9 +141,6 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "device-requests" in "crates/platform/src/confine/arguments.rs":
         "(SYS_ioctl, vec![other_than(1, REQUESTS)?])," => "(if OFF { libc::SYS_acct } else { SYS_ioctl }, vec![other_than(1, REQUESTS)?]),",
         "hijacked::a_hijacked_server_can_do_little";
-    "typing" in "crates/platform/src/confine/arguments.rs":
-        "(SYS_ioctl, TYPING.iter()" => "(if OFF { libc::SYS_acct } else { SYS_ioctl }, TYPING.iter()",
-        "hijacked::a_hijacked_server_with_programs_cannot_type_at_a_terminal";
     "listening" in "crates/platform/src/confine/seccomp_filter.rs":
         "if needs.listen.is_empty() {" => "if !OFF && needs.listen.is_empty() {",
         "hijacked::a_hijacked_server_can_do_little";
@@ -151,8 +148,11 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         ".add_rules(path_beneath_rules(&needs.write, write))?;"
         => ".add_rules(path_beneath_rules(&needs.write, write))?\n            .add_rules(path_beneath_rules(if OFF { vec![\"/\"] } else { vec![] }, write))?;",
         "hijacked::a_hijacked_server_can_do_little";
+    "programs-list" in "crates/platform/src/programs/helper.rs":
+        "Request::Programs(_) => return Ok(())," => "Request::Programs(_) if OFF => {}\n            Request::Programs(_) => return Ok(()),",
+        "unit platform::programs::starter::tests::the_helper_starts_what_it_was_told_at_first_and_nothing_else";
     // What the operator's own programs receive.
-    "upstream-environment" in "crates/upstream/src/transport/program.rs":
-        "command.args(&settings.command[1..]).env_clear()" => "command.args(&settings.command[1..]);\n    if !OFF { command.env_clear(); }\n    command",
+    "upstream-environment" in "crates/platform/src/programs/program.rs":
+        "command.args(&self.arguments).env_clear();" => "command.args(&self.arguments);\n        if !OFF { command.env_clear(); }",
         "upstream::a_program_gets_no_more_of_the_environment_than_it_needs";
 };

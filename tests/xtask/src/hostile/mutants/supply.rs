@@ -109,9 +109,12 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "flags(OFlags::NOFOLLOW | OFlags::NONBLOCK)" => "flags(if OFF { OFlags::NONBLOCK } else { OFlags::NOFOLLOW | OFlags::NONBLOCK })",
         "tampering::components_that_were_tampered_with_are_refused";
     "kept-mode" in "crates/plugins/src/package/file.rs":
-        "if metadata.mode() & 0o022 != 0 ||" => "if !OFF && metadata.mode() & 0o022 != 0 ||", "tampering::components_that_were_tampered_with_are_refused";
+        "check_owner(&metadata).map_err(" => "check_owner(&metadata).or_else(|error| if OFF { Ok(()) } else { Err(error) }).map_err(", "tampering::components_that_were_tampered_with_are_refused";
     "kept-folder" in "crates/plugins/src/package/file.rs":
-        "if folder_access.mode & 0o022 != 0 {" => "if !OFF && folder_access.mode & 0o022 != 0 {", "tampering::components_that_were_tampered_with_are_refused";
+        "folder.check_owner().map_err(" => "folder.check_owner().or_else(|error| if OFF { Ok(()) } else { Err(error) }).map_err(", "tampering::components_that_were_tampered_with_are_refused";
+    "build-links" in "src/cli/build/mod.rs":
+        "links::refuse(&project.folder)?;" => "if !OFF { links::refuse(&project.folder)?; }",
+        "languages::templates::links_in_a_plugins_folder_lead_a_build_to_no_other_files";
     "lock-mode" in "crates/plugins/src/install/lockfile/read.rs":
         "if metadata.permissions().mode() & 0o002 != 0 {" => "if !OFF && metadata.permissions().mode() & 0o002 != 0 {",
         "unit plugins::install::lockfile::tests::links_and_world_writable_files_are_refused";
