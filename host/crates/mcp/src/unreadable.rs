@@ -52,7 +52,7 @@ impl Unreadable {
             params: Option<Value>,
         }
         let Request { id, method, params } = serde_json::from_slice(text).ok()?;
-        let wrong = wrong_params(&method, params.as_ref())?;
+        let wrong = wrong_params(&method, params.as_ref(), is_stateless(params.as_ref()))?;
         Some(Self { id: Some(id), code: wrong.code.0, message: wrong.message.into_owned(), has_method: true })
     }
 
@@ -92,8 +92,12 @@ fn wrong_envelope(value: &Value) -> String {
 
 /// What is wrong with the parameters of a method that is served. None if the method is unknown, or nothing is wrong. Lists are not here:
 /// rmcp serves them whatever their parameters are.
-pub(crate) fn wrong_params(method: &str, params: Option<&Value>) -> Option<ErrorData> {
+pub(crate) fn wrong_params(method: &str, params: Option<&Value>, stateless: bool) -> Option<ErrorData> {
     let check = match method {
+        // 2026-07-28 has none of these any more.
+        "initialize" | "resources/subscribe" | "resources/unsubscribe" | "logging/setLevel" if stateless => {
+            return None;
+        }
         "initialize" => check::<InitializeRequestParams>,
         "tools/call" => check::<CallToolRequestParams>,
         "resources/read" => check::<ReadResourceRequestParams>,
@@ -110,6 +114,11 @@ pub(crate) fn wrong_params(method: &str, params: Option<&Value>) -> Option<Error
     };
     let wrong = check(params.unwrap_or(&json!({}))).err()?;
     Some(ErrorData::invalid_params(format!("{method}: {wrong}"), None))
+}
+
+/// Whether a request says that it is one of 2026-07-28.
+pub(crate) fn is_stateless(params: Option<&Value>) -> bool {
+    params.is_some_and(|params| params["_meta"]["io.modelcontextprotocol/protocolVersion"].is_string())
 }
 
 fn check<P: DeserializeOwned>(params: &Value) -> Result<(), String> {
@@ -175,11 +184,15 @@ mod tests {
             ("resources/read", json!({"url": "a"}), "missing field `uri`"),
             ("logging/setLevel", json!({"level": "loud"}), "unknown variant `loud`"),
         ] {
-            let found = wrong_params(method, Some(&params)).unwrap_or_else(|| panic!("{method} {params}"));
+            let found = wrong_params(method, Some(&params), false).unwrap_or_else(|| panic!("{method} {params}"));
             assert_eq!(found.code.0, -32602);
             assert!(found.message.contains(words), "{method} {params}: {}", found.message);
         }
-        assert!(wrong_params("tools/call", Some(&json!({"name": "a"}))).is_none());
-        assert!(wrong_params("tools/fly", Some(&json!(5))).is_none());
+        assert!(wrong_params("tools/call", Some(&json!({"name": "a"})), true).is_none());
+        assert!(
+            wrong_params("logging/setLevel", Some(&json!({"level": "loud"})), true).is_none(),
+            "it is unknown there"
+        );
+        assert!(wrong_params("tools/fly", Some(&json!(5)), false).is_none());
     }
 }

@@ -36,7 +36,7 @@ pub(crate) async fn call(
         STEER_METHOD => json!(steer::steer(server, &principal, params(request)?).await?),
         // rmcp passes on here what it does not understand, too.
         _ => {
-            let wrong = wrong_params(&request.method, request.params.as_ref());
+            let wrong = wrong_params(&request.method, request.params.as_ref(), is_stateless(&context));
             return Err(wrong.unwrap_or_else(|| ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None)));
         }
     };

@@ -9,7 +9,7 @@ use crate::direct_call::{DirectCall, DirectResponse};
 use crate::server_context::ServerContext;
 use crate::subscriptions::task_listen;
 use crate::transport::shutdown::FLUSH_TIMEOUT;
-use crate::unreadable::{Unreadable, wrong_params};
+use crate::unreadable::{Unreadable, is_stateless, wrong_params};
 use bytes::BytesMut;
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
@@ -136,7 +136,8 @@ impl Connection {
         if let ClientJsonRpcMessage::Request(request) = &message
             && let ClientRequest::CustomRequest(custom) = &request.request
             && !task_listen::is_passed_on(&custom.params)
-            && let Some(wrong) = wrong_params(&custom.method, custom.params.as_ref())
+            && let Some(wrong) =
+                wrong_params(&custom.method, custom.params.as_ref(), is_stateless(custom.params.as_ref()))
         {
             self.refuse(wrong, Some(request.id.clone()));
             return None;
