@@ -128,11 +128,8 @@ fn check<P: DeserializeOwned>(params: &Value) -> Result<(), String> {
         let is_text_of_json = params.pointer(&format!("/{}", path.replace('.', "/"))).and_then(Value::as_str);
         let is_text_of_json = is_text_of_json.is_some_and(|text| text.trim_start().starts_with(['{', '[']));
         // serde's words for JSON's objects and lists.
-        let inner =
-            inner.replace("expected a map", "expected an object").replace("invalid type: map", "invalid type: object");
-        let inner = inner
-            .replace("expected a sequence", "expected a list")
-            .replace("invalid type: sequence", "invalid type: list");
+        let words = [("a map", "an object"), ("a sequence", "a list"), (": map", ": object"), (": sequence", ": list")];
+        let inner = words.into_iter().fold(inner, |text, (theirs, ours)| text.replace(theirs, ours));
         let hint = if is_text_of_json { "; send the JSON itself, and not a string with it" } else { "" };
         format!("`{place}`: {inner}{hint}")
     };

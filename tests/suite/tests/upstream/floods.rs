@@ -83,7 +83,9 @@ fn nothing_that_a_server_repeats_for_ever_takes_much_or_stops_others() {
         for kind in FLOODS {
             let mut client = measured(&upstream);
             let before = client.server.memory();
-            client.begin_call("odd__run", json!({"path": kind}));
+            let mark = client.server.home.path().join("flooded");
+            client.begin_call("odd__run", json!({"path": kind, "mark": mark.display().to_string()}));
+            eventually(PATIENCE, || mark.exists().then_some(())).expect("it floods");
             let slowest = (0..150).map(|_| {
                 let began = Instant::now();
                 client.run("echo", json!({})).good();

@@ -59,8 +59,9 @@ def pings():
         yield json.dumps({"jsonrpc": "2.0", "id": f"{at}-" + "x" * 100_000, "method": "ping"}).encode()
 
 
-def floods(kind):
-    """Messages of a kind without end. Nobody has asked for them."""
+def floods(arguments):
+    """Messages of a kind without end. Nobody has asked for them. After some of them there is a file that says so."""
+    kind, mark = arguments["path"], arguments["mark"]
     words = "x" * 10_000
     form = {"mode": "form", "message": words, "requestedSchema": {"type": "object", "properties": {}}}
     sample = {"maxTokens": 10, "messages": [{"role": "user", "content": {"type": "text", "text": words}}]}
@@ -84,6 +85,8 @@ def floods(kind):
     body, at = bodies[kind], 100_000
     while True:
         at += 1
+        if at == 100_200:
+            open(mark, "w").close()
         is_notification = body.get("method", "").startswith("notifications/")
         yield json.dumps({"jsonrpc": "2.0", **({} if is_notification else {"id": at}), **body}).encode()
 
@@ -293,7 +296,7 @@ class Endpoint(http.server.BaseHTTPRequestHandler):
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
             self.end_headers()
-            for message in pings() if KIND == "pings" else floods(request["params"]["arguments"]["path"]):
+            for message in pings() if KIND == "pings" else floods(request["params"]["arguments"]):
                 self.wfile.write(b"data: " + message + b"\n\n")
         else:
             self.say(json.dumps({"jsonrpc": "2.0", **respond(request)}).encode(), None)
@@ -322,7 +325,7 @@ def serve_stdio():
             for ping in pings():
                 write(ping)
         if KIND == "floods" and request["method"] == "tools/call":
-            for message in floods(request["params"]["arguments"]["path"]):
+            for message in floods(request["params"]["arguments"]):
                 write(message)
         message = respond(request)
         if message is not None:
