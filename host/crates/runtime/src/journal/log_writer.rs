@@ -8,10 +8,14 @@ use platform::sync::Mutex;
 use std::collections::VecDeque;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// For how long a call waits for the store. Bounds how long calls keep their places on a host that can store nothing.
 const PATIENCE: Duration = Duration::from_secs(300);
+/// Bytes of what a call may have unstored while the store does not work. Its steps that need not be stored at once, such as looks at a
+/// clock, go on meanwhile: bounds what they take of the host's memory.
+const MAX_UNSTORED: usize = 256 << 10;
 /// Pauses between two attempts.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -30,10 +34,14 @@ impl Deref for LogWriter {
     }
 }
 
-/// What was asked of the store and is not known to be stored, in its order. The limits of the journal bound it.
+/// What was asked of the store and is not known to be stored, in its order. While the store works, its own queue bounds it.
 struct Unstored {
     log: JournalLog,
     longest_wait: Duration,
+    /// The store has failed, and nothing was stored since.
+    fails: AtomicBool,
+    /// Something was refused, so that nothing may come behind it.
+    is_over: AtomicBool,
     writes: Mutex<VecDeque<Write>>,
     /// Whoever tries again for all.
     turn: tokio::sync::Mutex<()>,
@@ -62,8 +70,8 @@ impl LogWriter {
     }
 
     fn with_longest_wait(log: JournalLog, longest_wait: Duration) -> Self {
-        let (writes, turn) = Default::default();
-        let unstored = Arc::new(Unstored { log: log.clone(), longest_wait, writes, turn });
+        let (fails, is_over, writes, turn) = Default::default();
+        let unstored = Arc::new(Unstored { log: log.clone(), longest_wait, fails, is_over, writes, turn });
         Self { log, unstored }
     }
 
@@ -99,16 +107,23 @@ impl LogWriter {
         let first = self.log.next;
         self.log.next += records.len() as u64;
         let mut writes = self.unstored.writes.lock();
-        drop_stored(&mut writes);
+        self.unstored.drop_stored(&mut writes);
+        if let Err(error) = self.unstored.check_room(&writes) {
+            return Box::pin(std::future::ready(Err(error)));
+        }
         let mut answer = self.unstored.send(kind, first, records.clone());
         let answer = match (&mut answer).now_or_never() {
             // Whatever comes before is in the log, too.
             Some(Ok(())) => {
+                self.unstored.fails.store(false, Ordering::Relaxed);
                 writes.clear();
                 return Box::pin(std::future::ready(Ok(())));
             }
             Some(Err(error)) if !may_pass(&error) => return Box::pin(std::future::ready(Err(error))),
-            Some(Err(_)) => None,
+            Some(Err(_)) => {
+                self.unstored.fails.store(true, Ordering::Relaxed);
+                None
+            }
             None => Some(answer),
         };
         writes.push_back(Write { kind, first, next: self.log.next, records, answer });
@@ -128,20 +143,35 @@ fn may_pass(error: &DurableError) -> bool {
     }
 }
 
-/// Nobody may wait for their answers.
-fn drop_stored(writes: &mut VecDeque<Write>) {
-    while let Some(Write { answer, .. }) = writes.front_mut()
-        && let Some(result) = answer.as_mut().and_then(|answer| answer.now_or_never())
-    {
-        if result.is_err() {
-            *answer = None;
-            return;
-        }
-        writes.pop_front();
-    }
-}
-
 impl Unstored {
+    /// Nobody may wait for their answers.
+    fn drop_stored(&self, writes: &mut VecDeque<Write>) {
+        while let Some(Write { answer, .. }) = writes.front_mut()
+            && let Some(result) = answer.as_mut().and_then(|answer| answer.now_or_never())
+        {
+            self.fails.store(result.is_err(), Ordering::Relaxed);
+            if result.is_err() {
+                *answer = None;
+                return;
+            }
+            writes.pop_front();
+        }
+    }
+
+    /// Whether something more may wait to be stored.
+    fn check_room(&self, writes: &VecDeque<Write>) -> Result<(), DurableError> {
+        let bytes = || writes.iter().flat_map(|write| &write.records).map(Vec::len).sum::<usize>();
+        if self.fails.load(Ordering::Relaxed) && bytes() > MAX_UNSTORED {
+            self.is_over.store(true, Ordering::Relaxed);
+        }
+        match self.is_over.load(Ordering::Relaxed) {
+            false => Ok(()),
+            true => Err(DurableError::Full(format!(
+                "the store does not work, and the call has more than {MAX_UNSTORED} bytes of steps to store"
+            ))),
+        }
+    }
+
     fn send(&self, kind: WriteKind, first: u64, records: Vec<Vec<u8>>) -> Answer<()> {
         let JournalLog { store, key, fence, strength, .. } = &self.log;
         match kind {
@@ -189,6 +219,7 @@ impl Unstored {
             };
             let error = match result {
                 Ok(()) => {
+                    self.fails.store(false, Ordering::Relaxed);
                     self.forget(first);
                     continue;
                 }
@@ -215,6 +246,7 @@ impl Unstored {
                 DurableError::Full(_) | DurableError::Failed(_) => {}
                 error => return Err(error),
             }
+            self.fails.store(true, Ordering::Relaxed);
             if waited.is_zero() {
                 tracing::warn!(log = %self.log.key, %error, "the steps of a call cannot be stored now; it waits");
             }
@@ -238,115 +270,4 @@ impl Unstored {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::tests::{StoredCall, pay};
-    use super::super::{Again, JournalProblem};
-    use super::*;
-    use platform::clock::SystemClock;
-    use platform::durable::MemoryStore;
-    use std::cell::Cell;
-
-    fn on_disk() -> (MemoryStore, StoredCall) {
-        let disk = MemoryStore::new(Arc::new(SystemClock));
-        (disk.clone(), StoredCall { store: Arc::new(disk), ..StoredCall::new() })
-    }
-
-    fn records(text: &str) -> Vec<Vec<u8>> {
-        text.split(' ').map(|word| word.as_bytes().to_vec()).collect()
-    }
-
-    #[tokio::test]
-    async fn a_call_waits_while_the_disk_is_full_and_loses_nothing() {
-        let (disk, call) = on_disk();
-        let (journal, paid) = (call.run(1).await, Cell::new(0));
-        pay(&journal, 1, Again::Unknown, &paid).await;
-        disk.set_full(true);
-        assert_eq!(journal.begin("clock", &()).see(|| 7u8), 7, "nobody waits for this one");
-        let waits = async { pay(&journal, 2, Again::Unknown, &paid).await };
-        let (_, outcome) = futures::join!(
-            async {
-                tokio::time::sleep(FIRST_PAUSE * 2).await;
-                assert_eq!((paid.get(), journal.problem()), (1, None), "it is not done before it can be stored");
-                disk.set_full(false);
-            },
-            waits
-        );
-        assert_eq!((outcome, paid.get(), journal.problem()), (4, 2, None));
-        pay(&journal, 3, Again::Unknown, &paid).await;
-        let later = call.run(2).await;
-        for amount in [1, 2, 3] {
-            if amount == 2 {
-                assert_eq!(later.begin("clock", &()).see(|| 8u8), 7);
-            }
-            assert_eq!(pay(&later, amount, Again::Unknown, &paid).await, amount * 2);
-        }
-        assert_eq!((paid.get(), later.problem()), (3, None));
-    }
-
-    #[tokio::test]
-    async fn a_checkpoint_waits_too() {
-        let (disk, call) = on_disk();
-        let (journal, paid) = (call.run(1).await, Cell::new(0));
-        journal.restored::<u8>().await;
-        pay(&journal, 1, Again::Unknown, &paid).await;
-        disk.set_full(true);
-        journal.begin("clock", &()).see(|| 7u8);
-        let checkpoint = super::super::Checkpoint { state: b"s".to_vec(), used: 1u8 };
-        let (_, ()) = futures::join!(
-            async {
-                tokio::time::sleep(FIRST_PAUSE * 2).await;
-                disk.set_full(false);
-            },
-            journal.save(checkpoint.clone())
-        );
-        assert_eq!(journal.problem(), None);
-        pay(&journal, 2, Again::Unknown, &paid).await;
-        let later = call.run(2).await;
-        assert_eq!(later.restored().await, Some(checkpoint));
-        pay(&later, 2, Again::Unknown, &paid).await;
-        assert_eq!((paid.get(), later.problem()), (2, None));
-    }
-
-    #[tokio::test]
-    async fn it_gives_up_after_a_time_and_says_why() {
-        let (disk, call) = on_disk();
-        let mut writer = LogWriter::with_longest_wait(call.log(1, 0), FIRST_PAUSE);
-        disk.set_full(true);
-        drop(writer.append(records("a")));
-        let error = writer.append(records("b c")).await.unwrap_err();
-        let said = JournalProblem::store(error).to_string();
-        assert!(said.contains("full") && said.ends_with("(tried for 50ms)"), "{said}");
-        disk.set_full(false);
-        assert_eq!(writer.append(records("d")).await, Ok(()));
-        assert_eq!(call.records().await, records("a b c d"), "in their order");
-        assert!(writer.unstored.writes.lock().is_empty());
-    }
-
-    #[tokio::test]
-    async fn who_was_replaced_does_not_wait() {
-        let (disk, call) = on_disk();
-        let mut writer = LogWriter::new(call.log(1, 0));
-        writer.append(records("a")).await.unwrap();
-        disk.set_full(true);
-        drop(writer.append(records("b")));
-        disk.set_full(false);
-        let mut later = LogWriter::new(call.log(2, 1));
-        later.append(records("x y")).await.unwrap();
-        assert_eq!(writer.append(records("c")).await, Err(DurableError::Fenced));
-        assert_eq!(writer.flush().await, Err(DurableError::Fenced));
-        assert_eq!(call.records().await, records("a x y"));
-    }
-
-    #[tokio::test]
-    async fn what_is_given_up_is_not_written_any_more() {
-        let (disk, call) = on_disk();
-        let mut writer = LogWriter::new(call.log(1, 0));
-        writer.append(records("a")).await.unwrap();
-        disk.set_full(true);
-        let waits = writer.append(records("b"));
-        disk.set_full(false);
-        writer.give_up("it is too long");
-        assert_eq!(waits.await, Ok(()), "nobody needs it any more");
-        assert_eq!(call.records().await.len(), 1);
-    }
-}
+mod tests;
