@@ -9,8 +9,9 @@ use runtime::imports::{
 };
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::task::Waker;
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 /// Something that the call of `everything` waits for.
@@ -45,6 +46,10 @@ struct ProgressState {
     /// Whether the server holds back its answer until the test was polled and has seen that the call waits.
     hold_answer: bool,
     waker: Option<Waker>,
+    /// How often the test has looked.
+    looks: u64,
+    /// Those who wait for its next look.
+    until_seen: Vec<Waker>,
     /// The function of the host that panics.
     panics_in: Option<&'static str>,
 }
@@ -79,10 +84,27 @@ impl Progress {
         step.clone_into(&mut state.step);
     }
 
-    /// Waits for one poll.
+    /// Waits until the test has seen it, which polls the call on another thread if its guest computes in the pool. Waits for
+    /// one poll if nobody looks.
     async fn wait_once(&self, wait: Wait) {
-        self.state().wait = Some(wait);
-        tokio::task::yield_now().await;
+        let (mut first_look, mut pending) = (None, false);
+        poll_fn(|context| {
+            let mut state = self.state();
+            let first_look = *first_look.get_or_insert(state.looks);
+            let Some(waker) = state.waker.clone() else {
+                context.waker().wake_by_ref();
+                return if std::mem::replace(&mut pending, true) { Poll::Ready(()) } else { Poll::Pending };
+            };
+            if state.looks > first_look {
+                return Poll::Ready(());
+            }
+            state.wait = Some(wait);
+            state.until_seen.push(context.waker().clone());
+            drop(state);
+            waker.wake();
+            Poll::Pending
+        })
+        .await;
         self.state().wait = None;
     }
 
@@ -108,7 +130,11 @@ impl Progress {
     pub(crate) fn current_wait(&self, waker: &Waker) -> Option<Wait> {
         let mut state = self.state();
         state.waker = Some(waker.clone());
-        state.wait
+        state.looks += 1;
+        let (wait, waiting) = (state.wait, std::mem::take(&mut state.until_seen));
+        drop(state);
+        waiting.into_iter().for_each(Waker::wake);
+        wait
     }
 }
 
