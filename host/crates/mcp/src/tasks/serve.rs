@@ -17,9 +17,11 @@ use crate::client::notification_sender::NotificationSender;
 use crate::client::pending::PendingRequest;
 use crate::client::stream::ForwardEnd;
 use plugins::calls::FinishedCall;
+use runtime::engine::{ComputePoll, poll_compute};
 use runtime::imports::{ProgressReport, Steering, SteeringMessage};
-use std::future::pending;
+use std::future::{pending, poll_fn};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -90,8 +92,9 @@ pub(super) async fn serve(
         let mut stored = control.stored.subscribe();
         let mut recording = std::pin::pin!(recorder.follow(sees, &control.stored, account.clone()));
         let mut sampling = std::pin::pin!(sampler.run());
+        let mut is_computing = false;
         loop {
-            let suspended = serving.review();
+            let suspended = serving.review(is_computing);
             let forward = async {
                 match forwarding.as_mut() {
                     Some(forwarding) => forwarding.await,
@@ -117,10 +120,22 @@ pub(super) async fn serve(
                     None => pending().await,
                 }
             };
+            // In the compute pool it may be about to ask more.
+            let run = poll_fn(|cx| match poll_compute(&mut call, cx) {
+                ComputePoll::Ready(outcome) => Poll::Ready(Some(outcome)),
+                ComputePoll::Waiting if std::mem::take(&mut is_computing) => Poll::Ready(None),
+                ComputePoll::Waiting => Poll::Pending,
+                ComputePoll::Computing => {
+                    is_computing = true;
+                    Poll::Pending
+                }
+            });
             let inputs = &mut control.inputs;
             tokio::select! {
                 biased;
-                outcome = &mut call => break outcome,
+                outcome = run => if let Some(outcome) = outcome {
+                    break outcome;
+                },
                 (stream, event) = forward => {
                     forwarding = None;
                     if let ForwardEnd::Asked(ask) = event {
@@ -159,7 +174,8 @@ pub(super) async fn serve(
                     }
                     cancel.cancel();
                 }
-                Ok(()) = is_stored => if let Some((_, suspended)) = suspended
+                Ok(()) = is_stored => if !is_computing
+                    && let Some((_, suspended)) = suspended
                     && let Some(unread) = serving.suspension.close(suspended)
                 {
                     life.journal.leave();
@@ -241,14 +257,14 @@ impl Serving {
 
     /// Gives up what has waited for too long, and has everything stored that has changed. Returns the version that says that
     /// the call is suspended, if it is to be.
-    fn review(&mut self) -> Option<(u64, Suspended)> {
+    fn review(&mut self, is_computing: bool) -> Option<(u64, Suspended)> {
         let now = self.now();
         self.fuel.look(&self.id);
         let extended = self.progress.borrow().fuel.extended;
         let asks = self.extension.ask(&self.fuel, extended, self.suspension.view.abilities().form);
         asks.into_iter().for_each(|ask| self.ask(ask));
         self.questions.give_up(now);
-        let suspended = self.suspension.due(&mut self.questions, &mut self.fuel, now);
+        let suspended = self.suspension.due(&mut self.questions, &mut self.fuel, is_computing, now);
         self.tell();
         self.tell_if(|now| {
             let changes = now.suspended != suspended;

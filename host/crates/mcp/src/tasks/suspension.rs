@@ -75,7 +75,13 @@ impl Suspension {
     }
 
     /// Until when the call is to be suspended, if it is. What waits without a permit and cannot be suspended is refused.
-    pub(super) fn due(&mut self, questions: &mut TaskQuestions, fuel: &mut CallFuel, now: u64) -> Option<Suspended> {
+    pub(super) fn due(
+        &mut self,
+        questions: &mut TaskQuestions,
+        fuel: &mut CallFuel,
+        is_computing: bool,
+        now: u64,
+    ) -> Option<Suspended> {
         if fuel.lacks_permit() && (!self.can_run_again() || self.journal.has_effect_under_way()) {
             fuel.give_up();
         }
@@ -84,7 +90,9 @@ impl Suspension {
         }
         let (waits, asks, paused) = (questions.is_waiting(), questions.asking(), fuel.paused());
         let for_message = self.waits_for_message();
-        let only_waits = paused.is_some() || ((waits || for_message) && !self.view.is_working(asks));
+        // What it begins at once is asked for at once, though the steps are stored one after the other.
+        let is_working = is_computing || self.view.is_working(asks) || self.journal.is_storing();
+        let only_waits = paused.is_some() || ((waits || for_message) && !is_working);
         if !for_message {
             self.permit = None;
         } else if self.permit.is_none() {

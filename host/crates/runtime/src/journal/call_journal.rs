@@ -152,6 +152,11 @@ impl CallJournal {
         self.0.as_ref().is_some_and(|handle| handle.records.has_unrepeatable())
     }
 
+    /// Whether a step of the call waits for the store, and goes on by itself.
+    pub fn is_storing(&self) -> bool {
+        self.0.as_ref().is_some_and(|handle| handle.records.is_storing())
+    }
+
     /// How long earlier runs of the call have taken, waiting not included.
     pub fn worked(&self) -> Duration {
         self.0.as_ref().map_or(Duration::ZERO, |handle| handle.records.worked)

@@ -47,12 +47,17 @@ pub(super) struct Records {
     left: AtomicBool,
     /// Effects under way that must not be made again.
     in_doubt: AtomicUsize,
+    /// Steps that wait for the store.
+    storing: AtomicUsize,
     pub(super) first_effect: FirstEffect,
     pub(super) state: Mutex<State>,
 }
 
 /// An effect under way that must not be made again, until this is dropped.
 pub(super) struct EffectUnderWay(Arc<Records>);
+
+/// A step that waits for the store, until this is dropped.
+pub(super) struct WaitsForStore<'a>(&'a Records);
 
 pub(super) struct State {
     pub(super) limits: JournalLimits,
@@ -123,8 +128,18 @@ impl Records {
             cancel: None,
         };
         let is_resumed = !state.earlier.is_empty();
-        let (suspended, left, in_doubt, first_effect) = Default::default();
-        Ok(Self { clock, worked, is_resumed, suspended, left, in_doubt, first_effect, state: Mutex::new(state) })
+        let (suspended, left, in_doubt, storing, first_effect) = Default::default();
+        Ok(Self {
+            clock,
+            worked,
+            is_resumed,
+            suspended,
+            left,
+            in_doubt,
+            storing,
+            first_effect,
+            state: Mutex::new(state),
+        })
     }
 
     pub(super) fn begin_unrepeatable(self: &Arc<Self>) -> EffectUnderWay {
@@ -134,6 +149,15 @@ impl Records {
 
     pub(super) fn has_unrepeatable(&self) -> bool {
         self.in_doubt.load(Ordering::Relaxed) > 0
+    }
+
+    pub(super) fn wait_for_store(&self) -> WaitsForStore<'_> {
+        self.storing.fetch_add(1, Ordering::Relaxed);
+        WaitsForStore(self)
+    }
+
+    pub(super) fn is_storing(&self) -> bool {
+        self.storing.load(Ordering::Relaxed) > 0
     }
 
     /// Whether an earlier run of a call has come to a step.
@@ -300,6 +324,12 @@ impl Records {
     pub(super) fn export(&self) -> Option<Vec<Vec<u8>>> {
         let state = self.state.lock();
         state.kept.clone().filter(|_| state.unreplayable.is_none() && state.problem.is_none())
+    }
+}
+
+impl Drop for WaitsForStore<'_> {
+    fn drop(&mut self) {
+        self.0.storing.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

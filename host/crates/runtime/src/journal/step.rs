@@ -381,6 +381,7 @@ impl JournaledStep {
 
     async fn wait_until(&self, stored: Option<Answer<()>>) {
         let Some(stored) = stored else { return };
+        let _waits = self.records.wait_for_store();
         if let Err(error) = stored.await {
             self.records.stop(JournalProblem::store(error));
         }

@@ -277,3 +277,16 @@ async fn an_effect_that_must_not_be_made_twice_is_under_way_until_it_is_recorded
     assert!(dropped.act(Again::Unknown, futures::future::pending::<u8>()).now_or_never().is_none());
     assert!(!journal.has_effect_under_way(), "nobody makes it any more");
 }
+
+/// A call is not suspended meanwhile: what it asks beside that would be asked one after the other.
+#[tokio::test]
+async fn a_step_that_waits_for_the_store_is_no_step_that_waits_for_somebody() {
+    let disk = MemoryStore::new(Arc::new(SystemClock));
+    let call = StoredCall { store: Arc::new(disk.clone()), ..StoredCall::new() };
+    let journal = call.run(1).await;
+    disk.set_full(true);
+    let mut pays = Box::pin(journal.begin("shop.pay", &1).act(Again::Safe, async { 7u8 }));
+    assert!((&mut pays).now_or_never().is_none() && journal.is_storing());
+    disk.set_full(false);
+    assert_eq!((pays.await, journal.is_storing()), (7, false));
+}
