@@ -30,7 +30,7 @@ pub(crate) fn start(names: &[&str], issuer: Option<&Issuer>) -> (Server, SocketA
     }
     if let Some(issuer) = issuer {
         let (url, scopes) = (issuer.url(), "required-scopes = [\"tools\"]");
-        config += &format!("[server.auth.oauth]\nissuer = \"{url}\"\naudience = \"{AUDIENCE}\"\n{scopes}\n");
+        config += &format!("[server.auth.oauth]\nissuer = \"{url}\"\nresource = \"{AUDIENCE}\"\n{scopes}\n");
     }
     let (server, address) = Server::start_http_in(home, &config);
     (server, address, keys)

@@ -107,9 +107,9 @@ fn credential(headers: &HeaderMap) -> Result<Option<String>, AuthError> {
         (None, _) => Ok(None),
         (Some(one), None) => match one.to_str() {
             Ok(text) => Ok(Some(text.to_owned())),
-            Err(_) => Err(AuthError::Invalid("the credential has invalid characters")),
+            Err(_) => Err(AuthError::Invalid("the credential has invalid characters".into())),
         },
-        (Some(_), Some(_)) => Err(AuthError::Invalid("there are two Authorization headers")),
+        (Some(_), Some(_)) => Err(AuthError::Invalid("there are two Authorization headers".into())),
     }
 }
 

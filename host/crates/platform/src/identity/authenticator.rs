@@ -57,17 +57,17 @@ impl Authenticator {
         let header = authorization.ok_or(AuthError::Missing)?;
         let credential = match header.split_once(' ') {
             Some((scheme, credential)) if scheme.eq_ignore_ascii_case("bearer") => credential.trim(),
-            _ => return Err(AuthError::Invalid("the scheme must be Bearer")),
+            _ => return Err(AuthError::Invalid("the scheme must be Bearer".into())),
         };
         if credential.is_empty() || credential.len() > MAX_CREDENTIAL {
-            return Err(AuthError::Invalid("the credential is empty or too long"));
+            return Err(AuthError::Invalid("the credential is empty or too long".into()));
         }
         if let Some(principal) = self.keys.owner(credential) {
             return Ok(principal);
         }
         match &self.tokens {
             Some(tokens) => tokens.verify(credential).await,
-            None => Err(AuthError::Invalid("unknown key")),
+            None => Err(AuthError::Invalid("unknown key".into())),
         }
     }
 }

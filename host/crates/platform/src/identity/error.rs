@@ -1,13 +1,14 @@
 //! Why a request is not authenticated, and how that is answered.
 
 use super::protected_resource::ProtectedResource;
+use std::borrow::Cow;
 
-/// Why a request is not authenticated. The reasons are fixed texts that are safe in a header.
+/// Why a request is not authenticated. The reasons are safe in a quoted text of a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AuthError {
     Missing,
     /// The credential is not valid; the reason.
-    Invalid(&'static str),
+    Invalid(Cow<'static, str>),
     /// The token is valid but lacks a required scope.
     Scope,
     /// The issuer's keys are not available at the moment.

@@ -18,14 +18,14 @@ pub struct ProtectedResource {
 impl ProtectedResource {
     pub(super) fn new(oauth: &OAuthSettings) -> Self {
         let metadata = json!({
-            "resource": oauth.audience.as_str(),
+            "resource": oauth.resource.as_str(),
             "authorization_servers": [oauth.issuer.as_str()],
             "bearer_methods_supported": ["header"],
             "scopes_supported": oauth.required_scopes,
             "resource_name": "Portcullis",
         });
-        let own = oauth.audience.url().path().trim_end_matches('/');
-        let mut url: Url = oauth.audience.url().clone();
+        let own = oauth.resource.url().path().trim_end_matches('/');
+        let mut url: Url = oauth.resource.url().clone();
         url.set_query(None);
         url.set_path(&format!("{WELL_KNOWN}{own}"));
         // Also without the path, for clients that try that first; and with our own path, in case a proxy adds a prefix.

@@ -17,17 +17,76 @@ pub struct AuthSettings {
 
 /// An OAuth issuer whose tokens are accepted.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(try_from = "OAuthTable")]
 pub struct OAuthSettings {
     /// The issuer, exactly as its tokens name it.
     pub issuer: Endpoint,
-    /// This server's public address, exactly as tokens name it in `aud`, such as `https://tools.example.com/mcp`.
-    pub audience: Endpoint,
+    /// This server's public address, such as `https://tools.example.com/mcp`, which clients name when they ask for a token (RFC 8707).
+    pub resource: Endpoint,
+    /// What tokens for this server name in `aud`. Not every issuer writes the resource there: Entra writes the id of the application,
+    /// Keycloak what its audience mapper says.
+    pub audience: Vec<String>,
+    /// Clients of this server, by their `client_id`, whose tokens need no `aud`, such as those of Cognito.
+    pub client_ids: Vec<String>,
     /// Address of the issuer's keys; by default it comes from the issuer's metadata.
     pub jwks: Option<Endpoint>,
     /// Scopes that a token must have.
-    #[serde(default)]
     pub required_scopes: Vec<String>,
+}
+
+/// The table as it is written.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct OAuthTable {
+    issuer: Endpoint,
+    resource: Option<Endpoint>,
+    audience: Option<OneOrMany>,
+    #[serde(default)]
+    client_ids: Vec<String>,
+    jwks: Option<Endpoint>,
+    #[serde(default)]
+    required_scopes: Vec<String>,
+}
+
+/// A text, or a list of them, as JWTs write their audience.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub(super) enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    pub(super) fn as_slice(&self) -> &[String] {
+        match self {
+            OneOrMany::One(one) => std::slice::from_ref(one),
+            OneOrMany::Many(many) => many,
+        }
+    }
+}
+
+impl TryFrom<OAuthTable> for OAuthSettings {
+    type Error = String;
+
+    fn try_from(table: OAuthTable) -> Result<Self, String> {
+        let named = table.audience.as_ref().map_or(&[][..], OneOrMany::as_slice);
+        let resource = match (table.resource, named) {
+            (Some(resource), _) => resource,
+            (None, [address]) => Endpoint::new(address).map_err(|error| {
+                format!("`audience` is no address, so give this server's public address as `resource`, too ({error})")
+            })?,
+            (None, _) => return Err("give this server's public address as `resource`".into()),
+        };
+        let audience = match &table.audience {
+            Some(audience) => audience.as_slice().to_vec(),
+            None => vec![resource.as_str().to_owned()],
+        };
+        if audience.is_empty() || audience.iter().chain(&table.client_ids).any(String::is_empty) {
+            return Err("an audience or client id is empty, so that it would accept nobody or everybody".into());
+        }
+        let OAuthTable { issuer, client_ids, jwks, required_scopes, .. } = table;
+        Ok(Self { issuer, resource, audience, client_ids, jwks, required_scopes })
+    }
 }
 
 impl AuthSettings {
@@ -64,6 +123,36 @@ impl AuthSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_audience_is_the_resource_unless_the_issuer_has_other_names() {
+        let parse = |keys: &str| toml::from_str::<OAuthSettings>(&format!("issuer = \"https://a.example\"\n{keys}"));
+        let (url, id) = ("https://b.example/mcp", "11111111-2222");
+        for (keys, audience) in [
+            (format!("resource = '{url}'"), vec![url]),
+            (format!("audience = '{url}'"), vec![url]),
+            (format!("resource = '{url}'\naudience = '{id}'"), vec![id]),
+            (format!("resource = '{url}'\naudience = ['{id}', 'api://{id}']"), vec![id, "api://11111111-2222"]),
+        ] {
+            let oauth = parse(&keys).unwrap();
+            assert_eq!(
+                (oauth.resource.as_str(), oauth.audience),
+                (url, audience.into_iter().map(String::from).collect()),
+                "{keys}"
+            );
+        }
+        for (keys, why) in [
+            ("audience = 'my-client'", "give this server's public address as `resource`, too"),
+            ("audience = ['a', 'b']", "as `resource`"),
+            ("client-ids = ['a']", "as `resource`"),
+            ("resource = 'https://b.example'\naudience = []", "empty"),
+            ("resource = 'https://b.example'\naudience = ['a', '']", "empty"),
+            ("resource = 'https://b.example'\nclient-ids = ['']", "empty"),
+        ] {
+            let error = parse(keys).unwrap_err().to_string();
+            assert!(error.contains(why), "{keys}: {error}");
+        }
+    }
 
     #[test]
     fn other_machines_are_served_only_if_somebody_checks_who_calls() {

@@ -2,7 +2,7 @@
 
 use super::error::AuthError;
 use super::jwks::JwksCache;
-use super::settings::OAuthSettings;
+use super::settings::{OAuthSettings, OneOrMany};
 use crate::clock::Clock;
 use crate::telemetry::is_unsafe;
 use jsonwebtoken::Validation;
@@ -15,10 +15,14 @@ use std::sync::Arc;
 const LEEWAY: f64 = 30.0;
 /// Longest subject, in bytes: it becomes part of names and keys.
 const MAX_SUBJECT: usize = 256;
+/// Names of a token that an error repeats, and the characters of each: bounds the header of the answer.
+const MAX_NAMES: usize = 3;
+const MAX_NAME: usize = 100;
 
 pub(super) struct TokenVerifier {
     issuer: String,
-    audience: String,
+    audience: Vec<String>,
+    client_ids: Vec<String>,
     scopes: Vec<String>,
     jwks: Arc<JwksCache>,
     clock: Arc<dyn Clock>,
@@ -28,7 +32,9 @@ pub(super) struct TokenVerifier {
 #[derive(Deserialize)]
 struct Claims {
     iss: String,
-    aud: OneOrMany,
+    aud: Option<OneOrMany>,
+    /// To whom the token was given (RFC 9068).
+    client_id: Option<String>,
     sub: String,
     exp: f64,
     nbf: Option<f64>,
@@ -37,28 +43,12 @@ struct Claims {
     scp: Option<OneOrMany>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum OneOrMany {
-    One(String),
-    Many(Vec<String>),
-}
-
-impl OneOrMany {
-    fn iter(&self) -> impl Iterator<Item = &str> {
-        let all = match self {
-            OneOrMany::One(one) => std::slice::from_ref(one),
-            OneOrMany::Many(many) => many,
-        };
-        all.iter().map(String::as_str)
-    }
-}
-
 impl TokenVerifier {
     pub(super) fn new(oauth: &OAuthSettings, jwks: Arc<JwksCache>, clock: Arc<dyn Clock>) -> Self {
         Self {
             issuer: oauth.issuer.as_str().to_owned(),
-            audience: oauth.audience.as_str().to_owned(),
+            audience: oauth.audience.clone(),
+            client_ids: oauth.client_ids.clone(),
             scopes: oauth.required_scopes.clone(),
             jwks,
             clock,
@@ -66,7 +56,7 @@ impl TokenVerifier {
     }
 
     pub(super) async fn verify(&self, token: &str) -> Result<Principal, AuthError> {
-        let invalid = AuthError::Invalid;
+        let invalid = |reason: &'static str| AuthError::Invalid(reason.into());
         let header =
             jsonwebtoken::decode_header(token).map_err(|_| invalid("neither a known key nor a signed token"))?;
         if header.crit.is_some() {
@@ -81,19 +71,22 @@ impl TokenVerifier {
         (validation.validate_exp, validation.validate_aud) = (false, false);
         validation.required_spec_claims = HashSet::new();
         let decoded = jsonwebtoken::decode::<Claims>(token, &found.key, &validation);
-        let claims = decoded.map_err(|_| invalid("the signature is wrong or a claim is missing"))?.claims;
-        self.check(claims)
+        let claims = decoded.map_err(|_| {
+            invalid("the signature is wrong, or one of the claims iss, sub and exp is missing or of another type")
+        })?;
+        self.check(claims.claims)
     }
 
     fn check(&self, claims: Claims) -> Result<Principal, AuthError> {
-        let invalid = |reason| Err(AuthError::Invalid(reason));
+        let invalid = |reason: &'static str| Err(AuthError::Invalid(reason.into()));
         let now = self.clock.unix().as_secs_f64();
         if claims.iss != self.issuer {
-            return invalid("the token is of another issuer");
+            let (came, wanted) = (named([&claims.iss]), named([&self.issuer]));
+            return Err(AuthError::Invalid(
+                format!("the token is of another issuer: its iss is {came}, and not {wanted}").into(),
+            ));
         }
-        if !claims.aud.iter().any(|audience| audience == self.audience) {
-            return invalid("the token is for another server");
-        }
+        self.check_audience(&claims)?;
         if claims.exp + LEEWAY <= now {
             return invalid("the token has expired");
         }
@@ -106,13 +99,43 @@ impl TokenVerifier {
         let given: HashSet<&str> = [&claims.scope, &claims.scp]
             .into_iter()
             .flatten()
-            .flat_map(OneOrMany::iter)
-            .flat_map(str::split_whitespace)
+            .flat_map(OneOrMany::as_slice)
+            .flat_map(|scopes| scopes.split_whitespace())
             .collect();
         if !self.scopes.iter().all(|scope| given.contains(scope.as_str())) {
             return Err(AuthError::Scope);
         }
         // An issuer has no `#` in its URL, so this is unambiguous.
         Ok(Principal::from_source("oauth", &format!("{}#{}", self.issuer, claims.sub)))
+    }
+
+    fn check_audience(&self, claims: &Claims) -> Result<(), AuthError> {
+        let (claim, came, wanted) = match (&claims.aud, &claims.client_id) {
+            (Some(aud), _) => ("aud", aud.as_slice(), &self.audience),
+            (None, Some(client)) if !self.client_ids.is_empty() => {
+                ("client_id", std::slice::from_ref(client), &self.client_ids)
+            }
+            (None, _) => ("aud", &[][..], &self.audience),
+        };
+        if came.iter().any(|name| wanted.contains(name)) {
+            return Ok(());
+        }
+        let (came, wanted) = (named(came), named(wanted));
+        Err(AuthError::Invalid(
+            format!("the token is for another server: its {claim} is {came}, and not {wanted}").into(),
+        ))
+    }
+}
+
+/// Names that may stand in a header, shortened.
+fn named<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
+    let plain = |c: char| if c.is_ascii_graphic() && c != '"' && c != '\\' { c } else { '?' };
+    let mut all = names.into_iter();
+    let shown: Vec<String> =
+        all.by_ref().take(MAX_NAMES).map(|name| name.chars().take(MAX_NAME).map(plain).collect()).collect();
+    match (shown.is_empty(), all.count()) {
+        (true, _) => "missing".into(),
+        (false, 0) => shown.join(" or "),
+        (false, more) => format!("{} or {more} more", shown.join(" or ")),
     }
 }

@@ -111,11 +111,17 @@ struct World {
 
 impl World {
     fn new() -> Self {
+        Self::expecting(&[AUDIENCE], &[])
+    }
+
+    fn expecting(audience: &[&str], client_ids: &[&str]) -> Self {
         let issuer = Arc::new(Issuer::default());
         let clock = Arc::new(StoppedClock { start: crate::clock::SystemClock.now(), passed: Mutex::default() });
         let oauth = OAuthSettings {
             issuer: Endpoint::new(ISSUER).unwrap(),
-            audience: Endpoint::new(AUDIENCE).unwrap(),
+            resource: Endpoint::new(AUDIENCE).unwrap(),
+            audience: audience.iter().map(|&name| name.into()).collect(),
+            client_ids: client_ids.iter().map(|&name| name.into()).collect(),
             jwks: None,
             required_scopes: vec!["tools".into()],
         };
@@ -181,7 +187,7 @@ async fn rsa_by_its_key_and_not_below_2048_bits() {
     world.serve_keys(json!([jwk(&RSA_MODULUS[..171])]));
     assert_eq!(
         world.check(RSA_TOKEN).await,
-        Err(AuthError::Invalid("the token names a key that the issuer does not have"))
+        Err(AuthError::Invalid("the token names a key that the issuer does not have".into()))
     );
 }
 
@@ -191,9 +197,16 @@ async fn wrong_claims() {
     for (name, value, expected) in [
         ("iss", json!("https://login.example.com"), "another issuer"),
         ("iss", json!([ISSUER]), "missing"),
-        ("aud", json!("https://tools.example.com"), "another server"),
+        (
+            "aud",
+            json!("https://tools.example.com"),
+            "its aud is https://tools.example.com, and not https://tools.example.com/mcp",
+        ),
+        ("aud", json!(["a\"\n", "b", "c", "d", "e"]), "its aud is a?? or b or c or 2 more, and"),
+        ("aud", json!("x".repeat(1000)), "xxx, and not"),
         ("aud", json!([]), "another server"),
-        ("aud", Value::Null, "missing"),
+        ("aud", Value::Null, "its aud is missing, and not https://tools.example.com/mcp"),
+        ("aud", json!([1]), "of another type"),
         ("exp", json!(NOW - 31), "expired"),
         ("exp", Value::Null, "missing"),
         ("exp", json!("9999999999"), "missing"),
@@ -357,3 +370,5 @@ fn challenges_lead_to_the_metadata() {
     }
     assert!(resource.document("/.well-known/oauth-protected-resource/x").is_none());
 }
+
+mod issuers;
