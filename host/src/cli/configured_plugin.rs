@@ -26,8 +26,7 @@ pub(super) struct ConfiguredPlugin {
 impl ConfiguredPlugin {
     /// All configured or installed plugins.
     pub(super) fn all(path: &Path, config: &Config) -> anyhow::Result<Vec<Self>> {
-        let text = std::fs::read_to_string(path)?;
-        let document = Document::parse(text.clone()).ok();
+        let document = Document::parse(config.text.as_str()).ok();
         let is_configured = |id: &PluginId| document.as_ref().is_some_and(|it| find_item(it, id, &[]).is_some());
         let lock_file = lockfile_path(path);
         let mut all = Vec::new();
@@ -47,7 +46,7 @@ impl ConfiguredPlugin {
                 grants: spec.grants.clone(),
                 limits: (*spec.limits).clone(),
                 requests,
-                text: if entry.is_some() { String::new() } else { text.clone() },
+                text: if entry.is_some() { String::new() } else { config.text.clone() },
             });
         }
         // Installed plugins that are not loaded have grants, too.

@@ -20,6 +20,10 @@ impl ConfigEditor {
     /// Waits for the lock, then reads the file. Blocks.
     pub fn open(path: &Path) -> Result<Self, ConfigError> {
         let fail = |error| ConfigError::reading(path, error);
+        if !fs::metadata(path).map_err(fail)?.is_file() {
+            let message = "it is no file that can be changed: write the configuration into one".to_owned();
+            return Err(ConfigError::Parse { path: path.to_owned(), message });
+        }
         // The target of a link is replaced, not the link.
         let canonical_path = fs::canonicalize(path).map_err(fail)?;
         // The folder is locked because the file itself is replaced.

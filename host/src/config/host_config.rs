@@ -89,7 +89,9 @@ pub struct Config {
     pub agent: Vec<PluginSpec>,
     pub upstreams: Vec<UpstreamSettings>,
     pub sources: SourceTables,
-    /// The absolute path of the configuration file, if there is one.
+    /// The configuration as it is written.
+    pub text: String,
+    /// The absolute path of the configuration file, if there is one that can be read again.
     pub file: Option<PathBuf>,
     /// The settings that take effect at a restart only.
     pub restart_settings: RestartSettings,
@@ -105,10 +107,14 @@ impl Config {
     /// Reads a configuration file without the installed plugins of the lock file.
     pub fn load_without_lockfile(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path).map_err(|error| ConfigError::reading(path, error))?;
-        let file = std::path::absolute(path).ok();
-        let folder = file.as_deref().and_then(Path::parent).map(Path::to_owned).unwrap_or_default();
+        // What comes through a pipe is there once: it cannot be read again, and nothing can be beside it.
+        let file = std::path::absolute(path).ok().filter(|file| file.is_file());
+        let folder = match &file {
+            Some(file) => file.parent().map(Path::to_owned),
+            None => std::env::current_dir().ok(),
+        };
         let lockfile = file.as_deref().map(lockfile_path);
-        Ok(Self { file, lockfile, ..Self::parse(&text, path, &folder)? })
+        Ok(Self { file, lockfile, ..Self::parse(&text, path, &folder.unwrap_or_default())? })
     }
 
     /// Parses a configuration. `path` is for messages; relative paths are relative to `folder`.
@@ -161,6 +167,7 @@ impl Config {
             agent: resolver.plugins(Side::Agent, tables.agent)?,
             upstreams,
             sources: resolver.sources(tables.sources)?,
+            text: text.to_owned(),
             file: None,
             restart_settings: RestartSettings::parse(text),
             lockfile: None,

@@ -94,7 +94,7 @@ fn errors_name_the_file_and_the_problem() {
             "[connections.a]\nclient-id = \"\"\nauthorize = \"https://a.example\"\ntoken = \"https://a.example\"\napi = \"https://a.example\"",
             "[connections.a] client-id",
         ),
-        ("[server.auth.oauth]\nissuer = \"https://a.example\"", "missing field `audience`"),
+        ("[server.auth.oauth]\nissuer = \"https://a.example\"", "give this server's public address as `resource`"),
         ("[server.auth.oauth]\nissuer = \"http://a.example\"\naudience = \"https://b.example\"", "write an https://"),
         (
             "[server.auth.oauth]\nissuer = \"https://a.example\"\naudience = \"https://b.example\"\nrequired-scopes = [\"a b\"]",
@@ -130,4 +130,21 @@ fn an_upstream_server_needs_a_unique_name() {
         assert!(message.contains("the same name"), "{message}");
     }
     assert!(parse("[upstream.a__b]\ncommand = [\"x\"]\n").is_err());
+}
+
+/// Such as `--config <(...)` gives it. To read it again would find nothing in it.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_comes_through_a_pipe_is_read_once() {
+    use std::io::Write as _;
+    use std::os::fd::AsRawFd as _;
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(b"[plugins.a]\nsource = \"a.wasm\"\n").unwrap();
+    drop(writer);
+    let path = format!("/proc/self/fd/{}", reader.as_raw_fd());
+    let config = Config::load(Path::new(&path)).unwrap();
+    assert_eq!((config.plugins.len(), config.file, config.lockfile), (1, None, None));
+    assert_eq!(config.plugins[0].source, std::env::current_dir().unwrap().join("a.wasm"));
+    let Err(refused) = super::ConfigEditor::open(Path::new(&path)) else { panic!("it was opened") };
+    assert!(refused.to_string().contains("it is no file that can be changed"), "{refused}");
 }

@@ -40,7 +40,12 @@ impl InstallContext {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let state = config.state.as_deref();
         let state = state.context("no state folder to keep components in: set PORTCULLIS_STATE or server.state")?;
-        let lock = config.lockfile.clone().context("the configuration file has no path")?;
+        let lock = config.lockfile.clone().with_context(|| {
+            format!(
+                "{} is no file, beside which something could be installed: write the configuration into one",
+                file.config.display()
+            )
+        })?;
         let audit = host::open_audit(&config)?;
         let plugins = Installer::new(lock.clone(), ComponentStore::new(state), audit, clock.clone());
         let (config_option, running) = (file.as_option(), how_running_servers_change(&config));
