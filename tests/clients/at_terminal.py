@@ -1,8 +1,9 @@
 """A person at a terminal who answers the questions of a command, on a real pseudo-terminal.
 
-    at_terminal.py ANSWERS COMMAND...
+    at_terminal.py TERM ANSWERS COMMAND...
 
-ANSWERS are lines, one for each question; ^D is the end of input. Prints what was seen and ends as the command did.
+TERM is the kind of terminal. ANSWERS are lines, one for each question; ^D is the end of input, and `-` means that no question comes. Prints
+what was seen and ends as the command did.
 """
 
 import os
@@ -12,8 +13,9 @@ from terminal import Terminal
 
 QUESTION = r"(\[y/N\]|\(yes / no\)|\(required\):) "
 
-terminal = Terminal(sys.argv[2:], {"TERM": "xterm"})
-for answer in sys.argv[1].split("\n"):
+kind, answers, *command = sys.argv[1:]
+terminal = Terminal(command, {"TERM": kind})
+for answer in answers.split("\n") if answers != "-" else []:
     terminal.expect(QUESTION)
     if answer == "^D":
         os.write(terminal.screen, b"\x04")

@@ -47,6 +47,11 @@ pub fn certificates() -> Vec<PathBuf> {
     folder("SSL_CERT_FILE").into_iter().chain(folders).collect()
 }
 
+/// Whether the terminal says that its cursor cannot be moved, such as that of an editor or of a CI.
+pub fn is_dumb_terminal() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
 pub fn editor() -> Option<String> {
     ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|text| !text.trim().is_empty()))
 }

@@ -50,8 +50,17 @@ pub fn portcullis(home: &Home, arguments: &[&str]) -> Ran {
 
 /// The same at a terminal, where each question gets the next line of `answers`; `^D` ends the input.
 pub fn at_terminal(home: &Home, answers: &str, arguments: &[&str]) -> Ran {
+    at_terminal_of("xterm", home, answers, arguments)
+}
+
+/// The same at a terminal that cannot move its cursor, and without questions.
+pub fn at_dumb_terminal(home: &Home, arguments: &[&str]) -> Ran {
+    at_terminal_of("dumb", home, "-", arguments)
+}
+
+fn at_terminal_of(kind: &str, home: &Home, answers: &str, arguments: &[&str]) -> Ran {
     let mut command = Command::new(paths::python());
-    command.arg("-B").arg(paths::client_script("at_terminal.py")).arg(answers).arg(paths::binary());
+    command.arg("-B").arg(paths::client_script("at_terminal.py")).args([kind, answers]).arg(paths::binary());
     command_of(command, home, arguments)
 }
 

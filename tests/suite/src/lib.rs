@@ -48,7 +48,7 @@ pub mod web;
 mod x509;
 
 pub use called::{Answer, Called};
-pub use cli::{Ran, at_terminal, patiently, portcullis, portcullis_with};
+pub use cli::{Ran, at_dumb_terminal, at_terminal, patiently, portcullis, portcullis_with};
 pub use client::{Client, Era, modern_meta};
 pub use config::{agent, agent_from, plugin, plugin_from, with_manifest};
 pub use digest::digest;

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
-use suite::{Home, paths, plugin, portcullis};
+use suite::{Home, Server, at_dumb_terminal, paths, plugin, portcullis};
 
 /// A mistake: its arguments, and the configuration if there is one.
 struct Mistake {
@@ -198,4 +198,13 @@ fn every_mistake_is_answered_with_what_to_do() {
         assert_eq!(said, expected);
     }
     assert_eq!(all.len(), expected.len());
+}
+
+#[test]
+fn a_terminal_that_cannot_edit_lines_is_named() {
+    let (server, _) = Server::start_http(&plugin("echo", ""));
+    let agent = at_dumb_terminal(&server.home, &["agent"]);
+    assert!(agent.stdout.contains("(TERM=dumb): set TERM") && agent.stdout.contains("--script"), "{agent:?}");
+    let watch = at_dumb_terminal(&server.home, &["task", "watch"]);
+    assert!(watch.good().contains("0 open tasks"), "it ends by itself: {watch:?}");
 }

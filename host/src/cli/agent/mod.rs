@@ -16,7 +16,7 @@ mod servers;
 mod session;
 mod session_call;
 
-use crate::config::Config;
+use crate::config::{Config, is_dumb_terminal};
 use crate::host::Host;
 use agent::{Approvals, ApprovalsOptions, MemoryFile, Reaction, Rules, ServerSet};
 use anyhow::Context;
@@ -90,6 +90,10 @@ impl Agent {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let key_files = KeyFiles::new(&self.connect, &self.key_file).map_err(anyhow::Error::msg)?;
         let scripted = self.script.is_some() || !std::io::stdin().is_terminal();
+        anyhow::ensure!(
+            scripted || !is_dumb_terminal(),
+            "this terminal cannot edit lines (TERM=dumb): set TERM to what it is, such as xterm, or give the commands with --script or through a pipe"
+        );
         let screen = Arc::new(Screen::new(self.json));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let config = match &self.config {

@@ -1,5 +1,6 @@
 //! A terminal on which one picture is drawn over the last, until a key ends it.
 
+use crate::config::is_dumb_terminal;
 use platform::text::truncate_chars;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 use std::io::{IsTerminal, Read, Write, stdin, stdout};
@@ -24,9 +25,9 @@ pub(super) struct LiveScreen {
 }
 
 impl LiveScreen {
-    /// None if nobody looks.
+    /// None if nobody looks, or at a terminal on which nothing can be drawn.
     pub(super) fn start() -> std::io::Result<Option<Self>> {
-        if !stdout().is_terminal() {
+        if !stdout().is_terminal() || is_dumb_terminal() {
             return Ok(None);
         }
         let end = CancellationToken::new();

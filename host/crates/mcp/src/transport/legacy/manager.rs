@@ -54,6 +54,14 @@ impl LegacySessionManager {
     pub(super) fn unload(&self, id: &str) {
         self.0.unload(id);
     }
+
+    pub(super) fn is_loaded(&self, id: &str) -> bool {
+        self.0.loaded().contains_key(id)
+    }
+
+    pub(super) fn mark_used(&self, id: &str) {
+        self.0.loaded()[id].mark_used(self.0.clock.now());
+    }
 }
 
 impl From<RequestRejection> for HttpRefusal {

@@ -25,8 +25,9 @@ use std::sync::{Arc, MutexGuard, Weak};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// A session that is idle for longer may be deleted in favour of a new one of its principal.
-const EVICTABLE_AFTER: Duration = Duration::from_secs(300);
+/// A session that is idle for longer may be deleted in favour of a new one of its principal. Many clients never end their sessions: those
+/// keep nobody out. A client that is in the middle of something has a stream open, or asks again sooner.
+const EVICTABLE_AFTER: Duration = Duration::from_secs(30);
 /// A session that is idle for longer is unloaded from memory; the next request restores it.
 const UNLOAD_AFTER: Duration = Duration::from_secs(1_800);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
@@ -89,7 +90,7 @@ impl SessionRegistry {
         Ok((session.clone(), SessionTransport::new(session, received)))
     }
 
-    /// Reserves a place for a new session. If there are too many, an idle one of the same principal is deleted.
+    /// Reserves a place for a new session. If there are too many, the one of the same principal is deleted that is idle for longest.
     pub(super) async fn admit(&self, id: &str, principal: &Principal) -> Result<(), HttpRefusal> {
         let all = self.options.max_sessions;
         let quota = SessionQuota { all, own: all.div_ceil(2) };
@@ -97,16 +98,21 @@ impl SessionRegistry {
             let admission =
                 self.storage.admit(id.to_owned(), principal.to_string(), quota).await.map_err(storage_refusal)?;
             let SessionAdmission::Full(candidates) = admission else { return Ok(()) };
-            let idle = |id: &&String| match self.loaded().get(id.as_str()) {
-                None => true,
-                Some(session) => session
-                    .idle_since()
-                    .is_some_and(|since| self.clock.now().saturating_duration_since(since) > EVICTABLE_AFTER),
-            };
-            let Some(idle) = candidates.iter().find(idle) else { return Err(HttpRefusal::TooManySessions) };
+            let Some(idle) = self.longest_idle(candidates) else { return Err(HttpRefusal::TooManySessions) };
             self.storage.forget(idle.clone(), principal.to_string()).await.map_err(storage_refusal)?;
-            self.unload(idle);
+            self.unload(&idle);
         }
+    }
+
+    /// The first one that is not even in memory, or else the one that is idle for longest.
+    fn longest_idle(&self, candidates: Vec<String>) -> Option<String> {
+        let (loaded, now) = (self.loaded(), self.clock.now());
+        let idle_for = |id: &String| match loaded.get(id.as_str()) {
+            None => Some(Duration::MAX),
+            Some(session) => session.idle_since().map(|since| now.saturating_duration_since(since)),
+        };
+        let idle = candidates.into_iter().rev().filter_map(|id| Some((idle_for(&id)?, id)));
+        idle.filter(|(time, _)| *time > EVICTABLE_AFTER).max_by_key(|(time, _)| *time).map(|(_, id)| id)
     }
 
     /// Removes a session from memory and cancels its running requests.

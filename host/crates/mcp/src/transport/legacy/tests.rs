@@ -16,7 +16,7 @@ use crate::transport::refusal::HttpRefusal;
 use crate::transport::request_scope::with_principal;
 use futures::StreamExt;
 use platform::changes::ChangeNotifier;
-use platform::clock::{Clock as _, SystemClock};
+use platform::clock::{Clock, SystemClock};
 use platform::durable::MemoryStore;
 use platform::storage::{SessionQuota, SessionStore, StreamRecord};
 use plugins::calls::Runner;
@@ -28,7 +28,8 @@ use runtime::imports::{AgentError, AgentTool, HostServices, ReverseCall, Reverse
 use serde_json::json;
 use services::principal_store::PrincipalStore;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 async fn storage(folder: &tempfile::TempDir) -> SessionStore {
@@ -206,11 +207,50 @@ fn server() -> Server {
 }
 
 async fn sessions(storage: &SessionStore) -> LegacySessionManager {
-    let options = LegacyOptions { max_sessions: 100, poll_after: None };
+    sessions_with(storage, Arc::new(SystemClock), 100).await
+}
+
+async fn sessions_with(storage: &SessionStore, clock: Arc<dyn Clock>, max_sessions: u32) -> LegacySessionManager {
+    let options = LegacyOptions { max_sessions, poll_after: None };
     let lifecycle = Lifecycle::new();
     lifecycle.set_ready();
-    let (clock, end) = (Arc::new(SystemClock), CancellationToken::new());
+    let end = CancellationToken::new();
     LegacySessionManager::open(server(), storage.clone(), clock, options, lifecycle, end).await.unwrap()
+}
+
+struct TestClock(Instant, AtomicU64);
+
+impl Clock for TestClock {
+    fn now(&self) -> Instant {
+        self.0 + Duration::from_secs(self.1.load(Ordering::Relaxed))
+    }
+
+    fn unix(&self) -> Duration {
+        Duration::from_secs(self.1.load(Ordering::Relaxed))
+    }
+}
+
+/// Many clients never end theirs.
+#[tokio::test]
+async fn the_session_that_is_idle_for_longest_makes_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = storage(&folder).await;
+    let clock = Arc::new(TestClock(SystemClock.now(), AtomicU64::new(0)));
+    let pass = |seconds| clock.1.fetch_add(seconds, Ordering::Relaxed);
+    let sessions = sessions_with(&storage, clock.clone(), 6).await;
+    let create = async || {
+        let made = async { sessions.create_session().await.ok().map(|(id, _)| id) };
+        with_principal(Principal::from_source("key", "alice"), made).await
+    };
+    let (first, second) = (create().await.0.unwrap(), create().await.0.unwrap());
+    pass(10);
+    let third = create().await.0.unwrap();
+    assert_eq!(create().await, (None, Some(HttpRefusal::TooManySessions)), "all were used a moment ago");
+    pass(25);
+    sessions.mark_used(&first);
+    assert!(create().await.0.is_some(), "one makes room");
+    assert!(!sessions.is_loaded(&second) && sessions.is_loaded(&first) && sessions.is_loaded(&third));
+    assert_eq!(create().await.1, Some(HttpRefusal::TooManySessions));
 }
 
 fn message(text: serde_json::Value) -> ClientJsonRpcMessage {

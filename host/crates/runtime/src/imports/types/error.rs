@@ -39,7 +39,7 @@ impl BudgetKind {
             BudgetKind::Waiting => "time of waiting for the agent's tools",
             BudgetKind::Questions => "questions",
             BudgetKind::Tokens => "model tokens",
-            BudgetKind::Stored => "stored items or bytes",
+            BudgetKind::Stored => "stored items, stored bytes or changes in a minute",
         }
     }
 }
