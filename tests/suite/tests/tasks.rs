@@ -14,6 +14,7 @@ mod operator;
 mod principals;
 mod reconciling;
 mod restart;
+mod servers;
 mod suspended;
 mod timeline;
 

@@ -288,11 +288,13 @@ impl Authority {
         self.mounts.iter().filter(inside).max_by_key(|mount| mount.guest.len())
     }
 
-    /// The denial of files that a guest does not see. None if the plugin requests no files.
-    pub fn files_elsewhere(&self) -> Option<Denial> {
-        let access = self.requested.filesystem?;
-        let any = Capability::Filesystem { path: "any file".to_owned(), access };
-        Some(Denial { reason: "is not granted", ..Denial::not_granted(&self.plugin, any) })
+    /// The denial of files that a guest does not see.
+    pub fn files_elsewhere(&self) -> Denial {
+        let any = |access| Capability::Filesystem { path: "any file".to_owned(), access };
+        match self.requested.filesystem {
+            Some(access) => Denial { reason: "is not granted", ..Denial::not_granted(&self.plugin, any(access)) },
+            None => Denial::requests_no_files(any(Access::Read)),
+        }
     }
 
     /// The denial for a path that the sandbox refused. `path` is as the guest named it.

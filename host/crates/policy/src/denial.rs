@@ -76,6 +76,12 @@ impl Denial {
         Self { capability, reason: "may only be read", advice: "No grant can change that", remedy }
     }
 
+    /// No grant of files would have an effect: programs and other components that know nothing of this host have no manifest at first.
+    pub fn requests_no_files(capability: Capability) -> Self {
+        let remedy = "Have its manifest request it (`portcullis plugin manifest FILE --set 'requests.filesystem=\"read\"'`), then grant a directory";
+        Self { capability, reason: "is not requested by its manifest", advice: ASK_THE_USER, remedy: remedy.to_owned() }
+    }
+
     /// The path is in a granted directory but leads out of it.
     pub fn leads_outside(capability: Capability) -> Self {
         let remedy =

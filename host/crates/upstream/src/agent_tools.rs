@@ -9,6 +9,7 @@ use policy::{BudgetUsage, Origin};
 use runtime::imports::{
     AgentError, AgentResult, AgentTool, ReverseCall, ReverseOutcome, Tool, ToolAnnotations, ToolCaller, ToolResult,
 };
+use runtime::journal::Again;
 use serde_json::{Map, Value};
 
 /// What is known of a call besides its answer.
@@ -62,6 +63,21 @@ impl ToolCaller for UpstreamTools {
         self.0.0.connection()?;
         self.0.0.tool(tool)?;
         Ok(self.origin())
+    }
+
+    async fn wait_for_tool(&self, name: &str) {
+        if self.local_name(name).is_some() {
+            self.0.0.wait_until_connected().await;
+        }
+    }
+
+    /// What a pinned definition says of a tool, the operator has read.
+    fn again(&self, name: &str, _begun: Option<Again>) -> Again {
+        let Some(Tool { annotations, .. }) = self.tool(name) else { return Again::Unknown };
+        match annotations.read_only == Some(true) || annotations.idempotent == Some(true) {
+            true => Again::Safe,
+            false => Again::Unknown,
+        }
     }
 
     async fn call(&self, reverse: ReverseCall) -> ReverseOutcome {

@@ -17,11 +17,15 @@ use plugins::offer::PluginTool;
 use rmcp::service::{Peer, RoleClient, ServiceError};
 use std::collections::BTreeSet;
 use std::sync::{Arc, MutexGuard};
+use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 /// Why a server is not connected before the first attempt has failed.
 pub(super) const CONNECTING: &str = "it is being connected";
+
+/// How long a call that goes on after a restart waits for its server.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) struct UpstreamShared {
     pub(super) settings: UpstreamSettings,
@@ -86,6 +90,14 @@ impl UpstreamShared {
         let reason = || state.reason.clone().unwrap_or_else(|| CONNECTING.to_owned());
         let missing = || UpstreamError::NotConnected { server: self.name().to_owned(), reason: reason() };
         state.connection.clone().ok_or_else(missing)
+    }
+
+    /// Waits while the server is not connected, for a limited time.
+    pub(super) async fn wait_until_connected(&self) {
+        let mut changes = self.changes.subscribe();
+        let connected =
+            async { while self.connection_state().connection.is_none() && changes.changed().await.is_ok() {} };
+        let _ = tokio::time::timeout(PATIENCE, connected).await;
     }
 
     pub(super) fn tools(&self) -> Arc<Vec<Arc<PluginTool>>> {

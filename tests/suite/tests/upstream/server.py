@@ -6,6 +6,7 @@ Speaks 2026-07-28. One tool, `run`, or as many as the behaviour wants.
 
 import http.server
 import json
+import pathlib
 import sys
 import time
 
@@ -141,7 +142,17 @@ def tools(params):
         twice = [{**TOOL, "name": "twice", "inputSchema": {"type": ["object", "null"]}}]
         itself = {"type": "object", "properties": {"a": {"$ref": "#"}}}
         return {**listed, "tools": none + twice + [{**TOOL, "name": "itself", "inputSchema": itself}]}
+    if KIND == "reads-late":
+        return {**listed, "tools": [{**TOOL, "annotations": {"readOnlyHint": True}}]}
     return {**listed, "tools": [TOOL]}
+
+
+def read_late(folder):
+    """Says that it has begun, and reads a file when there is one."""
+    (folder / "begun").touch()
+    while not (folder / "go").exists():
+        time.sleep(0.01)
+    return text((folder / "go").read_text())
 
 
 def stall():
@@ -216,6 +227,8 @@ def call(request):
         return text("done", _meta=OURS, content=[{"type": "text", "text": "done", "_meta": OURS}])
     if KIND == "silent":
         return None
+    if KIND == "reads-late":
+        return read_late(pathlib.Path(params["arguments"]["path"]))
     if KIND == "stalling":
         return stall()
     return text(json.dumps({"environment": sorted(__import__("os").environ), "correlation": meta.get("dev.portcullis/correlationId")}))

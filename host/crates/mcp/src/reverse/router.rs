@@ -316,10 +316,19 @@ impl ToolCaller for LaneRouter {
         }
     }
 
+    async fn wait_for_tool(&self, name: &str) {
+        self.resources.host.wait_for_tool(name).await;
+    }
+
     async fn call(&self, call: ReverseCall) -> ReverseOutcome {
-        if self.resources.host.find(&call.name).is_ok() {
-            let _running = self.view.begin_nested(&call.parent, Some(&call.context.id));
-            return self.resources.host.call(call).await;
+        match self.resources.host.find(&call.name) {
+            Ok(_) => {
+                let _running = self.view.begin_nested(&call.parent, Some(&call.context.id));
+                return self.resources.host.call(call).await;
+            }
+            Err(AgentError::UnknownTool(_)) => {}
+            // It is a tool of the host that is not to be had at the moment: never one of the client's under its name.
+            Err(error) => return ReverseOutcome::unasked(error),
         }
         let _running = self.view.begin_nested(&call.parent, None);
         let stand_in = if self.find_client_tool(&call.name).is_ok() { None } else { self.find_stand_in(&call.name) };

@@ -1,7 +1,7 @@
 //! Checks what a guest answered.
 
 use super::answer::{Answer, CallAnswer, CallUsage, StructuredContent};
-use super::guest_error::to_error_text;
+use super::guest_error::{note_of_failure, to_error_text};
 use super::non_tool_answer::{check_completion, check_contents, check_prompt};
 use super::payload_size::count_output;
 use crate::catalog::Plugin;
@@ -55,7 +55,16 @@ fn check_tool_answer(
     usage: &mut CallUsage,
 ) -> Result<Answer, CallError> {
     let failed = |text| ToolResult { content: vec![Content::text(text)], structured: None, is_error: true };
-    let result = answer.or_else(|error| to_error_text(plugin, imports, error).map(failed))?;
+    let result = match answer {
+        // A program that knows nothing of the host, such as one that found no file.
+        Ok(mut result) if result.is_error => {
+            let texts: Vec<_> = result.content.iter().filter_map(Content::as_text).collect();
+            let note = note_of_failure(plugin, imports, &texts.join("\n"));
+            result.content.extend(note.map(Content::text));
+            result
+        }
+        answer => answer.or_else(|error| to_error_text(plugin, imports, error).map(failed))?,
+    };
     check_result(tool, imports, result, usage)
 }
 

@@ -31,26 +31,32 @@ pub(super) fn to_error_text(plugin: &Plugin, imports: &CallImports, error: ToolE
             // The guest names a grant that does not exist, or one that it has.
             None => text(format!("denied: {} `{}`", printable(&denial.capability), printable(&denial.target))),
         },
-        ToolError::Failed(message) => {
-            let path_denial = |refused: &RefusedPath| plugin.authority.path_refused(&refused.path, refused.access);
-            // The guest failed after it was refused a path or a request: add which, and how to allow it.
-            match imports.refused_path.as_ref().map(path_denial).or_else(|| imports.refused_request.clone()) {
-                Some(denial) => text(format!("{message}\n({denial})")),
-                None => text(match missing_file(imports, &message) {
-                    Some(note) => format!("{message}\n({note})"),
-                    None => message,
-                }),
-            }
-        }
+        ToolError::Failed(message) => text(match note_of_failure(plugin, imports, &message) {
+            Some(note) => format!("{message}\n{note}"),
+            None => message,
+        }),
+    }
+}
+
+/// What the host knows of a failure that the guest describes like that: which path or request it was refused, and what it sees.
+pub(super) fn note_of_failure(plugin: &Plugin, imports: &CallImports, message: &str) -> Option<String> {
+    let path_denial = |refused: &RefusedPath| plugin.authority.path_refused(&refused.path, refused.access);
+    match imports.refused_path.as_ref().map(path_denial).or_else(|| imports.refused_request.clone()) {
+        Some(denial) => Some(format!("({denial})")),
+        None => missing_file(imports, message).map(|note| format!("({note})")),
     }
 }
 
 /// What to say of a file that the guest did not find. It does not see what is outside the granted directories: its library says
 /// that there is no such file, and the host hears of no path.
 fn missing_file(imports: &CallImports, message: &str) -> Option<String> {
-    const NOT_FOUND: [&str; 3] = ["(os error 44)", "[Errno 44]", "pre-opened file descriptor"];
+    const NOT_FOUND: [&str; 4] =
+        ["(os error 44)", "[Errno 44]", "pre-opened file descriptor", "o such file or directory"];
     let authority = &imports.scope.authority;
-    let denial = authority.files_elsewhere().filter(|_| NOT_FOUND.iter().any(|text| message.contains(text)))?;
+    if !NOT_FOUND.iter().any(|text| message.contains(text)) {
+        return None;
+    }
+    let denial = authority.files_elsewhere();
     if authority.mounts().is_empty() {
         authority.record_denial(&denial);
         return Some(denial.to_string());

@@ -106,6 +106,12 @@ impl ToolCaller for ProgramTools {
         }
     }
 
+    async fn wait_for_tool(&self, name: &str) {
+        if self.find_own(name).is_none() {
+            self.agent.wait_for_tool(name).await;
+        }
+    }
+
     async fn call(&self, mut call: ReverseCall) -> ReverseOutcome {
         let agent = self.agent.clone();
         match self.find_own(&call.name) {

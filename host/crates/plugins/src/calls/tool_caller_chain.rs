@@ -63,6 +63,12 @@ impl ToolCaller for ToolCallerChain {
         }
     }
 
+    async fn wait_for_tool(&self, name: &str) {
+        for caller in self.all() {
+            caller.wait_for_tool(name).await;
+        }
+    }
+
     async fn call(&self, call: ReverseCall) -> ReverseOutcome {
         match self.find_caller(&call.name) {
             Ok((caller, _)) => caller.call(call).await,

@@ -10,10 +10,9 @@ pub enum InspectError {
     TooLarge { size: u64, limit: u64 },
     #[error("it is not WebAssembly: {0}")]
     NotWasm(&'static str),
-    #[error(
-        "it is a core module, not a component; build for the target wasm32-wasip2, or wrap it with `wasm-tools component new`"
-    )]
-    CoreModule,
+    /// What helps.
+    #[error("{0}")]
+    CoreModule(&'static str),
     #[error("it is not a valid component: {0}")]
     Invalid(String),
     #[error(

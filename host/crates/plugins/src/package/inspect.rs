@@ -2,6 +2,7 @@
 
 use super::api::{API_VERSION, OTHER_INTERFACES, PACKAGE, TOOLS_INTERFACE};
 use super::claims::Claims;
+use super::core_module;
 use super::error::{InspectError, printable};
 use super::file::MAX_COMPONENT;
 use super::manifest::Manifest;
@@ -93,7 +94,7 @@ fn check_magic(bytes: &[u8]) -> Result<(), InspectError> {
         [0x7f, b'E', b'L', b'F', ..] => Err(InspectError::NotWasm(
             "it is machine code (ELF); precompiled plugins are never accepted, build a component",
         )),
-        [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => Err(InspectError::CoreModule),
+        [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => Err(InspectError::CoreModule(core_module::advice(bytes))),
         [0, b'a', b's', b'm', ..] => Ok(()),
         _ => Err(InspectError::NotWasm("it does not begin with the bytes of a WebAssembly file")),
     }
@@ -115,7 +116,7 @@ mod tests {
         assert!(matches!(inspect(b""), Err(InspectError::NotWasm(_))));
         assert!(matches!(inspect(b"\x7fELF...."), Err(InspectError::NotWasm(_))));
         assert!(matches!(inspect(b"#!/bin/sh"), Err(InspectError::NotWasm(_))));
-        assert_eq!(inspect(&[0, b'a', b's', b'm', 1, 0, 0, 0]), Err(InspectError::CoreModule));
+        assert!(matches!(inspect(&[0, b'a', b's', b'm', 1, 0, 0, 0]), Err(InspectError::CoreModule(_))));
         assert!(matches!(inspect(&EMPTY_COMPONENT[..6]), Err(InspectError::Invalid(_))));
         assert_eq!(inspect(EMPTY_COMPONENT), Err(InspectError::WrongWorld { exports: "nothing".into() }));
     }

@@ -3,6 +3,7 @@
 
 mod api;
 mod claims;
+mod core_module;
 mod error;
 mod file;
 mod inspect;

@@ -1,6 +1,7 @@
 //! One pass over the sections of a component: collects names and metadata, and enforces limits on the number of items.
 
 use super::claims::Claims;
+use super::core_module;
 use super::error::{InspectError, printable};
 use super::manifest::Manifest;
 use wasmparser::{BinaryReaderError, Chunk, Encoding, FunctionBody, Parser, Payload};
@@ -147,7 +148,7 @@ pub(super) fn scan(bytes: &[u8]) -> Result<Sections, InspectError> {
         counters.add(&payload)?;
         match payload {
             Payload::Version { encoding: Encoding::Module, .. } if outer.is_empty() => {
-                return Err(InspectError::CoreModule);
+                return Err(InspectError::CoreModule(core_module::advice(bytes)));
             }
             Payload::ModuleSection { parser: inner, .. } | Payload::ComponentSection { parser: inner, .. } => {
                 outer.push(std::mem::replace(&mut parser, inner));

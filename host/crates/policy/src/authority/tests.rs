@@ -66,8 +66,10 @@ fn refused_paths_are_told_apart() {
 
 #[test]
 fn files_that_nobody_sees_are_a_denial() {
-    assert_eq!(authority("", SRC).files_elsewhere(), None);
-    let none = authority(r#"filesystem = "read""#, "").files_elsewhere().unwrap();
+    let unrequested = authority("", SRC).files_elsewhere();
+    assert!(unrequested.to_string().contains("`any file` is not requested by its manifest"), "{unrequested}");
+    assert!(unrequested.for_operator().contains("portcullis plugin manifest"), "{}", unrequested.for_operator());
+    let none = authority(r#"filesystem = "read""#, "").files_elsewhere();
     assert_eq!(none.to_string(), format!("denied: filesystem `any file` is not granted. {}", crate::ASK_THE_USER));
     let command =
         "portcullis grant p 'filesystem = [{ host = \"<directory>\", guest = \"/<folder>\", access = \"read\" }]'";

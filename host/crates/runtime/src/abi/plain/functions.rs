@@ -45,6 +45,11 @@ pub(super) enum Callable {
 }
 
 impl Callable {
+    /// Then it is called for what it changes, such as the component's own memory.
+    fn returns_nothing(&self) -> bool {
+        matches!(self, Self::Function(function) if function.ok.is_none() && function.err.is_none())
+    }
+
     /// For messages.
     fn full_name(&self) -> String {
         match self {
@@ -101,11 +106,12 @@ impl Functions {
     /// The tools, and what the author says of them.
     pub(in super::super) fn describe(&self, docs: Option<&[u8]>) -> Offer {
         let docs = PackageDocs::read(docs);
+        let keeps_state = self.tools.values().any(Callable::returns_nothing);
         let tool = |(name, callable): (&String, &Callable)| match callable {
             Callable::Function(function) => {
                 let interface = function.interface.as_deref();
                 let text = docs.of_function(interface, &function.name);
-                tool::describe(name, function, text, Docs::new(&docs, interface, &self.types))
+                tool::describe(name, function, text, keeps_state, Docs::new(&docs, interface, &self.types))
             }
             Callable::Program(program) => Program::describe(name, docs.of_function(Some(&program.interface), name)),
         };

@@ -15,8 +15,15 @@ pub(super) fn name(interface: Option<&str>, function: &str) -> String {
     interface.map_or_else(|| function.to_owned(), |interface| format!("{interface}-{function}"))
 }
 
-pub(super) fn describe(name: &str, function: &Function, text: Option<&str>, docs: Docs<'_>) -> Tool {
-    let description = text.map_or_else(|| format!("The function `{}`.", function.full_name()), str::to_owned);
+/// Said of a component that seems to keep something in its memory.
+const FRESH_MEMORY: &str = "Each call begins with fresh memory: what an earlier call has set there is gone.";
+
+/// `keeps_state` is whether the component has functions that are called for what they change.
+pub(super) fn describe(name: &str, function: &Function, text: Option<&str>, keeps_state: bool, docs: Docs<'_>) -> Tool {
+    let mut description = text.map_or_else(|| format!("The function `{}`.", function.full_name()), str::to_owned);
+    if keeps_state {
+        description = format!("{description}\n\n{FRESH_MEMORY}");
+    }
     Tool {
         name: name.to_owned(),
         title: None,

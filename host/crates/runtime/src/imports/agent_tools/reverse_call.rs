@@ -154,6 +154,9 @@ pub trait ToolCaller: Send + Sync {
     }
     /// The side that would answer; otherwise why there is none.
     fn find(&self, name: &str) -> Result<Origin, AgentError>;
+    /// Returns when it is known whether the tool is there, such as one of a server that is being connected. For a call that an
+    /// earlier run has begun: a new one asks [`Self::find`].
+    async fn wait_for_tool(&self, _name: &str) {}
     /// Calls one tool.
     async fn call(&self, call: ReverseCall) -> ReverseOutcome;
     /// Whether a call whose outcome is unknown may be made again. `begun` is how an earlier run has begun it.
@@ -221,6 +224,9 @@ impl ReverseCall {
                 outcome
             }
             (_, Some(ReverseCallStep { mut step, output })) => {
+                if step.has_only_begun() {
+                    agent.wait_for_tool(&self.name).await;
+                }
                 let again = agent.again(&self.name, step.begun());
                 self.again = Some(again);
                 let outcome = match self.reconciled(&mut step, again).await {

@@ -90,6 +90,15 @@ impl Content {
         Self::plain(ContentData::Text(text.into()))
     }
 
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.data {
+            ContentData::Text(text) => Some(text),
+            ContentData::Image(_) | ContentData::Audio(_) | ContentData::ResourceLink(_) | ContentData::Resource(_) => {
+                None
+            }
+        }
+    }
+
     /// With nothing besides.
     pub fn plain(data: ContentData) -> Self {
         Self { data, annotations: None, passed_on: None }

@@ -85,9 +85,12 @@ fn comments_become_descriptions() {
         "types":{"point":{"items":{"x":"To the right."}}}}},"more":1}"#;
     let described = |section: &[u8]| found.describe(Some(section)).tools.remove(0);
     let tool = described(&[&[1], docs.as_slice()].concat());
-    assert_eq!((tool.name.as_str(), tool.description.as_str()), ("put", "Puts a point."));
+    let fresh = "\n\nEach call begins with fresh memory: what an earlier call has set there is gone.";
+    assert_eq!((tool.name.as_str(), tool.description), ("put", format!("Puts a point.{fresh}")));
     assert!(tool.input_schema.contains("To the right."), "{}", tool.input_schema);
     for unknown in [[&[9], docs.as_slice()].concat(), b"\x01{".to_vec(), vec![]] {
-        assert_eq!(described(&unknown).description, "The function `put`.");
+        assert_eq!(described(&unknown).description, format!("The function `put`.{fresh}"));
     }
+    let pure = find(r#"(func $f (result u32) (canon lift (core func $i "get"))) (export "get" (func $f))"#).unwrap();
+    assert_eq!(pure.describe(None).tools[0].description, "The function `get`.");
 }
