@@ -37,8 +37,11 @@ fn functions_are_listed_with_their_schemas() {
     assert_eq!(style["items"]["enum"], json!(["bold", "italic", "underlined"]));
     let shape = &tool("geometry-area")["inputSchema"]["properties"]["of"]["oneOf"];
     assert_eq!(shape.as_array().map(Vec::len), Some(3));
-    assert_eq!(tool("greet")["description"], "The function `greet`.");
-    assert_eq!(tool("geometry-area")["description"], "The function `acme:shapes/geometry@1.2.0#area`.");
+    // It has a function that returns nothing.
+    let fresh = "\n\nEach call begins with fresh memory: what an earlier call has set there is gone.";
+    assert_eq!(tool("greet")["description"], format!("The function `greet`.{fresh}"));
+    let area = format!("The function `acme:shapes/geometry@1.2.0#area`.{fresh}");
+    assert_eq!(tool("geometry-area")["description"], area);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use futures::StreamExt as _;
 use protocol::json_text::member_of;
 
 /// What rmcp, and whoever serves calls directly, expects.
-const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+static BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 /// Bytes of an event that has not ended. No message is larger.
 const MAX_EVENT: usize = 64 << 20;
 
@@ -22,6 +22,10 @@ pub(super) enum Accepted {
 
 /// Reads the header, and completes it to what is expected of clients: none reads everything.
 pub(super) fn complete(headers: &mut HeaderMap) -> Accepted {
+    // What nearly all clients send.
+    if headers.get(header::ACCEPT) == Some(&BOTH) {
+        return Accepted::AsGiven;
+    }
     let (mut json, mut events, mut named) = (false, false, 0);
     let mut entries = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).peekable();
     let is_absent = entries.peek().is_none();
@@ -38,7 +42,7 @@ pub(super) fn complete(headers: &mut HeaderMap) -> Accepted {
         // It names both.
         (true, true) if named > 1 => Accepted::AsGiven,
         (true, events) => {
-            headers.insert(header::ACCEPT, BOTH);
+            headers.insert(header::ACCEPT, BOTH.clone());
             if events { Accepted::AsGiven } else { Accepted::JsonOnly }
         }
         // As rmcp sees it.

@@ -150,7 +150,7 @@ impl McpEndpoint {
         }
         let response = serialize_body(answer, response);
         let response = match accepted {
-            Accepted::JsonOnly => accept::to_json(response).await?,
+            Accepted::JsonOnly => Box::pin(accept::to_json(response)).await?,
             Accepted::AsGiven => response,
         };
         Ok(match is_long_lived {
