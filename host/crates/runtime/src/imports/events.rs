@@ -44,7 +44,7 @@ pub struct PluginEvent {
     pub dedupe_key: Option<String>,
 }
 
-/// Stores events for their principal; implemented by `services::principal_store`.
+/// Stores events for their principal; implemented by `services::principal_store`. It may return before an event is on disk.
 pub trait EventSink: Send + Sync {
     /// Returns false for a duplicate.
     fn emit(&self, owner: &Principal, source: Provenance, event: PluginEvent) -> Result<bool, EventError>;

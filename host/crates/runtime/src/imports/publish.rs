@@ -71,7 +71,8 @@ pub struct PublishedPrompt {
     pub ttl: Option<Duration>,
 }
 
-/// Stores published resources and prompts, separately for each principal; implemented by `services::principal_store`.
+/// Stores published resources and prompts, separately for each principal; implemented by `services::principal_store`. A
+/// function may return before its change is on disk.
 pub trait Publisher: Send + Sync {
     /// Creates or replaces a resource; returns its URI.
     fn put_resource(

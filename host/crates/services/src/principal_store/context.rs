@@ -1,6 +1,8 @@
 //! The time and the collected changes of one operation on an owner's data.
 
+use super::item::Item;
 use super::quota::Usage;
+use super::unsaved::{Over, Unsaved};
 use platform::changes::Change;
 use policy::Principal;
 use std::time::{Duration, Instant, SystemTime};
@@ -17,6 +19,7 @@ pub(super) struct OwnerContext<'a> {
     /// Usage of all other owners.
     pub(super) others: Usage,
     pub(super) changes: &'a mut Vec<Change>,
+    pub(super) unsaved: &'a mut Unsaved,
 }
 
 impl OwnerContext<'_> {
@@ -31,6 +34,16 @@ impl OwnerContext<'_> {
 
     pub(super) fn prompts_changed(&mut self) {
         self.changes.push(Change::Prompts(Some(self.owner.clone())));
+    }
+
+    /// Has a change stored, later.
+    pub(super) fn store(&mut self, item: Item, over: Over) {
+        self.unsaved.note(self.owner, item, over);
+    }
+
+    /// Has an item removed from the store, later, since its time is over.
+    pub(super) fn expired(&mut self, item: Item) {
+        self.unsaved.note_expired(self.owner, item);
     }
 }
 

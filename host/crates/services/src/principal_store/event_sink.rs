@@ -1,8 +1,10 @@
 //! `events`: what guests write to inboxes.
 
 use super::inbox::INBOX;
+use super::item::Item;
 use super::quota::{MAX_TOTAL, Usage};
 use super::store::PrincipalStore;
+use super::unsaved::Over;
 use policy::Principal;
 use runtime::imports::{EventError, EventSink, PluginEvent, Provenance};
 
@@ -14,6 +16,7 @@ impl EventSink for PrincipalStore {
             let added = own.inbox.add(source, event, context.now, context.wall).map_err(EventError::Exhausted)?;
             if added {
                 context.changed(INBOX);
+                context.store(Item::Inbox, Over::Known);
             }
             Ok(added)
         })

@@ -9,7 +9,7 @@ use policy::{PrivateOrigins, TokenBucket};
 use runtime::imports::{Exhaustion, PluginEvent, Provenance};
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Instant, SystemTime};
 
 /// The URI of the inbox; each principal reads its own.
@@ -25,25 +25,29 @@ const MAX_KEYS: usize = 512;
 #[derive(Default)]
 pub(super) struct Inbox {
     /// Distinguishes this inbox from an earlier one of the same principal with the same numbers.
-    name: String,
-    events: VecDeque<InboxEntry>,
-    newest: u64,
-    senders: BTreeMap<(String, PrivateOrigins), InboxSender>,
+    pub(super) name: String,
+    pub(super) events: VecDeque<InboxEntry>,
+    pub(super) newest: u64,
+    /// The newest event when it was last stored or read.
+    pub(super) stored: u64,
+    pub(super) senders: BTreeMap<(String, PrivateOrigins), InboxSender>,
 }
 
 #[derive(Clone)]
-struct InboxEntry {
-    number: u64,
-    event: PluginEvent,
-    source: Provenance,
-    wall: SystemTime,
-    expires: Instant,
+pub(super) struct InboxEntry {
+    pub(super) number: u64,
+    pub(super) event: PluginEvent,
+    pub(super) source: Provenance,
+    pub(super) wall: SystemTime,
+    pub(super) expires: Instant,
+    /// Its plugin was not there when it was read from the store.
+    pub(super) is_hidden: bool,
 }
 
-struct InboxSender {
-    bucket: TokenBucket,
+pub(super) struct InboxSender {
+    pub(super) bucket: TokenBucket,
     /// Name, key and expiry, oldest first.
-    seen: VecDeque<(String, String, Instant)>,
+    pub(super) seen: VecDeque<(String, String, Instant)>,
 }
 
 /// A copy taken under the store's lock and serialised outside it.
@@ -80,13 +84,19 @@ impl InboxEntry {
 }
 
 impl InboxSender {
-    fn new(now: Instant) -> Self {
+    pub(super) fn new(now: Instant) -> Self {
         Self { bucket: TokenBucket::new(EVENT_RATE, now), seen: VecDeque::new() }
     }
 
     fn has_seen(&self, event: &PluginEvent) -> bool {
         let key = event.dedupe_key.as_deref();
         self.seen.iter().any(|(name, seen, _)| *name == event.name && Some(seen.as_str()) == key)
+    }
+
+    pub(super) fn remember(&mut self, event: String, key: String, until: Instant) {
+        self.seen.push_back((event, key, until));
+        let excess = self.seen.len().saturating_sub(MAX_KEYS);
+        self.seen.drain(..excess);
     }
 }
 
@@ -103,12 +113,20 @@ impl Inbox {
         counted.fold(Usage::default(), |sum, entry| sum.plus(entry.usage()))
     }
 
-    pub(super) fn expire(&mut self, now: Instant) {
+    /// Whether there is nothing to keep for the next process.
+    pub(super) fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.senders.values().all(|sender| sender.seen.is_empty())
+    }
+
+    /// Whether it is empty now and was not.
+    pub(super) fn expire(&mut self, now: Instant) -> bool {
+        let was_empty = self.is_empty();
         self.events.retain(|entry| entry.expires > now);
         for sender in self.senders.values_mut() {
             sender.seen.retain(|(.., until)| *until > now);
         }
         self.senders.retain(|_, sender| !(sender.seen.is_empty() && sender.bucket.is_full(EVENT_RATE, now)));
+        !was_empty && self.is_empty()
     }
 
     /// Whether dropping this inbox would make no difference.
@@ -124,26 +142,44 @@ impl Inbox {
         now: Instant,
         wall: SystemTime,
     ) -> Result<bool, Exhaustion> {
-        let noticed =
-            |(plugin, knew): &(String, PrivateOrigins)| *plugin == source.plugin && knew.is_subset(&source.knows);
-        if self.senders.iter().any(|(writer, sender)| noticed(writer) && sender.has_seen(&event)) {
+        if self.has_seen(&source, &event) {
             return Ok(false);
         }
         let writer = (source.plugin.clone(), source.knows.clone());
         let sender = self.senders.entry(writer).or_insert_with(|| InboxSender::new(now));
         take(&mut sender.bucket, EVENT_RATE, now)?;
         if let Some(key) = &event.dedupe_key {
-            sender.seen.push_back((event.name.clone(), key.clone(), now + MAX_AGE));
-            let excess = sender.seen.len().saturating_sub(MAX_KEYS);
-            sender.seen.drain(..excess);
+            sender.remember(event.name.clone(), key.clone(), now + MAX_AGE);
         }
         if self.name.is_empty() {
-            // A call's id is random, which is sufficient here.
-            self.name = truncate_chars(&source.call, 8).to_owned();
+            self.name = Self::name_after(&source);
         }
         self.newest += 1;
         let plugin = source.plugin.clone();
-        self.events.push_back(InboxEntry { number: self.newest, event, source, wall, expires: now + MAX_AGE });
+        let (number, expires, is_hidden) = (self.newest, now + MAX_AGE, false);
+        self.events.push_back(InboxEntry { number, event, source, wall, expires, is_hidden });
+        self.shrink_of(&plugin);
+        Ok(true)
+    }
+
+    /// A call's id is random, which is sufficient here.
+    pub(super) fn name_after(source: &Provenance) -> String {
+        truncate_chars(&source.call, 8).to_owned()
+    }
+
+    pub(super) fn has_seen(&self, source: &Provenance, event: &PluginEvent) -> bool {
+        let noticed =
+            |(plugin, knew): &(String, PrivateOrigins)| *plugin == source.plugin && knew.is_subset(&source.knows);
+        self.senders.iter().any(|(writer, sender)| noticed(writer) && sender.has_seen(event))
+    }
+
+    /// Drops the oldest events of each plugin, and of all, that are too many.
+    pub(super) fn shrink(&mut self) {
+        let plugins: BTreeSet<String> = self.events.iter().map(|entry| entry.source.plugin.clone()).collect();
+        plugins.iter().for_each(|plugin| self.shrink_of(plugin));
+    }
+
+    fn shrink_of(&mut self, plugin: &str) {
         while self.usage_of(|by| by == plugin).within(MAX_SENDER).is_err()
             && let Some(oldest) = self.events.iter().position(|entry| entry.source.plugin == plugin)
         {
@@ -152,15 +188,15 @@ impl Inbox {
         while self.usage_of(|_| true).within(MAX_INBOX).is_err() {
             self.events.pop_front();
         }
-        Ok(true)
     }
 
-    /// Events after the one with the id `after`. An unknown id, for instance from before a restart, means from the
-    /// beginning: better delivered twice than lost.
+    /// Events after the one with the id `after`. An unknown id, for instance of an inbox that two processes have written to at
+    /// once, means from the beginning: better delivered twice than lost.
     pub(super) fn excerpt(&self, after: Option<&str>) -> InboxExcerpt {
         let known = after.and_then(|id| id.strip_prefix(&self.name)?.strip_prefix('-')?.parse().ok());
         let after = known.filter(|number| *number <= self.newest).unwrap_or(0);
-        let entries: Vec<_> = self.events.iter().filter(|entry| entry.number > after).cloned().collect();
+        let entries: Vec<_> =
+            self.events.iter().filter(|entry| entry.number > after && !entry.is_hidden).cloned().collect();
         let dropped = (self.newest - after).saturating_sub(entries.len() as u64);
         InboxExcerpt { name: self.name.clone(), entries, newest: self.newest, dropped }
     }

@@ -1,24 +1,37 @@
 //! What calls leave behind for their principal: published resources and prompts, an inbox of events, logs of runs.
 //!
-//! In memory only, bounded at every level, and gone when it expires or the host restarts. Everything is kept under its
-//! principal and looked up there and nowhere else, so another principal's data cannot be found. Clients read through
-//! `read` and `prompts`; guests write through the traits of `runtime::imports`.
+//! In memory, bounded at every level, and gone when it expires. If the host has a durable store, all but logs of runs is kept
+//! there, too (`save`), and is there again after a restart (`load`). Everything is kept under its principal and looked up there and
+//! nowhere else, so another principal's data cannot be found. Clients read through `read` and `prompts`; guests write through the
+//! traits of `runtime::imports`.
+//!
+//! Principals are keys, subjects of tokens, the local user, and anonymous: each outlives a process, so what each has is stored, as
+//! much of it as memory holds (`quota`) and for a day at most.
 
 mod context;
 mod event_sink;
 mod inbox;
+mod inbox_record;
+mod item;
+mod keeper;
+mod load;
+mod moment;
 mod owner;
 mod prompt;
 mod prompts;
 mod publisher;
 mod quota;
 mod read;
+mod record;
 mod resource;
 mod run;
 mod run_log;
+mod save;
+mod source_record;
 mod store;
 #[cfg(test)]
 mod tests;
+mod unsaved;
 
 pub use inbox::INBOX;
 pub use prompt::{FillError, FilledPrompt};

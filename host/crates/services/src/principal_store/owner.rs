@@ -2,6 +2,7 @@
 
 use super::context::OwnerContext;
 use super::inbox::Inbox;
+use super::item::Item;
 use super::prompt::StoredPrompt;
 use super::quota::{MAX_ITEM, MAX_OWNER, MAX_PLUGIN, MAX_TOTAL, Usage, WRITE_RATE, take};
 use super::resource::{self, StoredResource};
@@ -77,17 +78,26 @@ impl OwnerData {
             let stays = resource.expires > now;
             if !stays {
                 context.changed(&resource::uri(tail));
+                context.expired(Item::Resource(tail.clone()));
             }
             stays
         });
-        self.prompts.retain(|_, prompt| prompt.expires > now);
+        self.prompts.retain(|name, prompt| {
+            let stays = prompt.expires > now;
+            if !stays {
+                context.expired(Item::Prompt(name.clone()));
+            }
+            stays
+        });
         if self.resources.len() < resources {
             context.resources_changed();
         }
         if self.prompts.len() < prompts {
             context.prompts_changed();
         }
-        self.inbox.expire(now);
+        if self.inbox.expire(now) {
+            context.expired(Item::Inbox);
+        }
         self.runs.retain(|run| !run.is_over(now));
         self.writes.retain(|_, bucket| !bucket.is_full(WRITE_RATE, now));
     }

@@ -1,11 +1,13 @@
-//! `publish`: what guests write, resources and prompts.
+//! `publish`: what guests write, resources and prompts. A function returns before its change is on disk (`save`).
 
 use super::context::{OwnerContext, lifetime};
+use super::item::Item;
 use super::owner::OwnerData;
 use super::prompt::{StoredPrompt, full_name};
 use super::quota::Usage;
 use super::resource::{self, StoredResource};
 use super::store::PrincipalStore;
+use super::unsaved::Over;
 use policy::{DistinctNames, NameClash, Principal, is_name};
 use runtime::imports::{Provenance, PublishError, PublishedPrompt, Publisher, ResourceAttributes, ResourceBody};
 
@@ -24,7 +26,7 @@ impl Publisher for PrincipalStore {
         let tail = resource::tail(&source, path);
         self.with_owner(owner, |own, context| {
             own.write(&source, context.now)?;
-            put_resource(own, context, &tail, StoredResource::new(&tail, body, attributes, source, context))
+            put_resource(own, context, &tail, (body, attributes, source))
         })
     }
 
@@ -39,12 +41,7 @@ impl Publisher for PrincipalStore {
         self.with_owner(owner, |own, context| {
             own.write(&source, context.now)?;
             let Some(resource) = own.resources.get(&tail) else {
-                return put_resource(
-                    own,
-                    context,
-                    &tail,
-                    StoredResource::new(&tail, body, ResourceAttributes::default(), source, context),
-                );
+                return put_resource(own, context, &tail, (body, ResourceAttributes::default(), source));
             };
             let old = resource.usage();
             let more = Usage { items: 0, bytes: resource::length(&body) as u64 };
@@ -61,6 +58,7 @@ impl Publisher for PrincipalStore {
             resource.expires = context.now + lifetime(resource.attributes.ttl);
             let uri = resource::uri(&tail);
             context.changed(&uri);
+            context.store(Item::Resource(tail), Over::Known);
             Ok(uri)
         })
     }
@@ -72,6 +70,7 @@ impl Publisher for PrincipalStore {
             own.resources.remove(&tail).ok_or(PublishError::NotFound)?;
             context.resources_changed();
             context.changed(&resource::uri(&tail));
+            context.store(Item::Resource(tail), Over::Anything);
             Ok(())
         })
     }
@@ -95,8 +94,10 @@ fn put_resource(
     own: &mut OwnerData,
     context: &mut OwnerContext<'_>,
     tail: &str,
-    new: StoredResource,
+    (body, attributes, source): (ResourceBody, ResourceAttributes, Provenance),
 ) -> Result<String, PublishError> {
+    let expires = context.now + lifetime(attributes.ttl);
+    let new = StoredResource::new(tail, body, attributes, source, context.wall, expires);
     let old = own.resources.get(tail);
     let listed_anew = old.is_none_or(|old| old.attributes != new.attributes);
     own.check_quota(context.others, &new.source, old.map(StoredResource::usage).unwrap_or_default(), new.usage())?;
@@ -106,6 +107,7 @@ fn put_resource(
     }
     let uri = resource::uri(tail);
     context.changed(&uri);
+    context.store(Item::Resource(tail.to_owned()), Over::Anything);
     Ok(uri)
 }
 
@@ -126,13 +128,14 @@ fn put_prompt(
     let old = there.map(StoredPrompt::usage).unwrap_or_default();
     let new = StoredPrompt { expires: context.now + lifetime(prompt.ttl), prompt, source };
     own.check_quota(context.others, &new.source, old, new.usage())?;
-    own.prompts.insert(name, new);
+    own.prompts.insert(name.clone(), new);
     context.prompts_changed();
+    context.store(Item::Prompt(name), Over::Anything);
     Ok(())
 }
 
 /// Clients must accept the whole name, and take no other prompt of the same owner for it.
-fn check_name(own: &OwnerData, name: &str, plugin: &String) -> Result<(), PublishError> {
+pub(super) fn check_name(own: &OwnerData, name: &str, plugin: &String) -> Result<(), PublishError> {
     if !is_name(name, MAX_NAME, "_-") {
         let text = format!("clients would see the prompt as `{name}`, which is longer than {MAX_NAME} characters");
         return Err(PublishError::Invalid(text));
@@ -160,6 +163,7 @@ fn remove_prompt(
     own.prompts.get(&name).filter(|there| there.source.plugin == plugin).ok_or(PublishError::NotFound)?;
     own.prompts.remove(&name);
     context.prompts_changed();
+    context.store(Item::Prompt(name), Over::Anything);
     Ok(())
 }
 

@@ -1,6 +1,5 @@
 //! One published resource.
 
-use super::context::{OwnerContext, lifetime};
 use super::quota::Usage;
 use runtime::imports::{Provenance, ResourceAttributes, ResourceBody};
 use std::time::{Instant, SystemTime};
@@ -40,12 +39,12 @@ impl StoredResource {
         body: ResourceBody,
         attributes: ResourceAttributes,
         source: Provenance,
-        context: &OwnerContext<'_>,
+        modified: SystemTime,
+        expires: Instant,
     ) -> Self {
         let words = [&attributes.title, &attributes.description, &attributes.mime_type];
         let about = tail.len() + words.into_iter().flatten().map(String::len).sum::<usize>();
-        let expires = context.now + lifetime(attributes.ttl);
-        Self { body, attributes, source, modified: context.wall, expires, about }
+        Self { body, attributes, source, modified, expires, about }
     }
 
     pub(super) fn usage(&self) -> Usage {

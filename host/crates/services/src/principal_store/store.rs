@@ -1,15 +1,18 @@
 //! The store itself: the data of all principals under one lock, its expiry, and notification of changes.
 
 use super::context::OwnerContext;
+use super::keeper::Keeper;
 use super::owner::OwnerData;
 use super::quota::Usage;
+use super::unsaved::Unsaved;
 use platform::changes::{Change, ChangeNotifier};
 use platform::clock::Clock;
 use platform::sync::Mutex;
 use policy::Principal;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
+use tokio::sync::Notify;
 
 /// How often expired data is removed from principals that are not accessed.
 const SWEEP: Duration = Duration::from_secs(60);
@@ -17,13 +20,18 @@ const SWEEP: Duration = Duration::from_secs(60);
 /// The data of all principals.
 pub struct PrincipalStore {
     pub(super) state: Mutex<StoreState>,
-    clock: Arc<dyn Clock>,
+    pub(super) clock: Arc<dyn Clock>,
     changes: ChangeNotifier,
+    /// Where everything but run logs is kept, too; none if nothing outlives the process.
+    pub(super) keeper: OnceLock<Keeper>,
+    /// Something is to be stored.
+    pub(super) wake: Arc<Notify>,
 }
 
 pub(super) struct StoreState {
     pub(super) owners: BTreeMap<Principal, OwnerData>,
     pub(super) usage: Usage,
+    pub(super) unsaved: Unsaved,
     next_sweep: Instant,
 }
 
@@ -31,8 +39,10 @@ impl PrincipalStore {
     /// Reports changes to `changes`.
     pub fn new(clock: Arc<dyn Clock>, changes: ChangeNotifier) -> Self {
         let next_sweep = clock.now() + SWEEP;
-        let state = StoreState { owners: BTreeMap::new(), usage: Usage::default(), next_sweep };
-        Self { state: Mutex::new(state), clock, changes }
+        let (owners, usage, unsaved) = Default::default();
+        let state = Mutex::new(StoreState { owners, usage, unsaved, next_sweep });
+        let (keeper, wake) = Default::default();
+        Self { state, clock, changes, keeper, wake }
     }
 
     /// Runs `work` on one owner's data, after removing what has expired; then sends the changes.
@@ -43,22 +53,25 @@ impl PrincipalStore {
     ) -> R {
         let (now, wall) = (self.clock.now(), self.clock.wall());
         let mut changes = Vec::new();
-        let result = {
+        let (result, is_unsaved) = {
             // A panic while the lock was held leaves at worst a wrong total; the sweep recomputes it.
             let mut state = self.state.lock();
             state.sweep(now, &mut changes);
-            let StoreState { owners, usage, .. } = &mut *state;
+            let StoreState { owners, usage, unsaved, next_sweep: _ } = &mut *state;
             let own = owners.entry(owner.clone()).or_default();
             let others = usage.minus(own.usage());
-            let mut context = OwnerContext { owner, now, wall, others, changes: &mut changes };
+            let mut context = OwnerContext { owner, now, wall, others, changes: &mut changes, unsaved };
             own.expire(&mut context);
             let result = work(own, &mut context);
             *usage = others.plus(own.usage());
             if own.is_idle(now) {
                 owners.remove(owner);
             }
-            result
+            (result, std::mem::take(&mut unsaved.is_new))
         };
+        if is_unsaved {
+            self.wake.notify_one();
+        }
         for change in changes {
             self.changes.send(change);
         }
@@ -76,7 +89,7 @@ impl StoreState {
         self.next_sweep = now + SWEEP;
         for (owner, own) in &mut self.owners {
             let (wall, others) = (SystemTime::UNIX_EPOCH, Usage::default());
-            own.expire(&mut OwnerContext { owner, now, wall, others, changes });
+            own.expire(&mut OwnerContext { owner, now, wall, others, changes, unsaved: &mut self.unsaved });
         }
         self.owners.retain(|_, own| !own.is_idle(now));
         self.usage = self.owners.values().fold(Usage::default(), |sum, own| sum.plus(own.usage()));

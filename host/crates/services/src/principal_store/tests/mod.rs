@@ -1,5 +1,6 @@
 //! What is kept, for whom, how much and how long.
 
+mod durable;
 mod inbox_and_runs;
 mod published;
 
@@ -19,15 +20,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::broadcast::Receiver;
 
-struct FakeClock(Mutex<Instant>);
+/// Both clocks, which go alike.
+struct FakeClock {
+    start: Instant,
+    passed: Mutex<Duration>,
+}
 
 impl Clock for FakeClock {
     fn now(&self) -> Instant {
-        *self.0.lock()
+        self.start + *self.passed.lock()
     }
 
     fn wall(&self) -> SystemTime {
-        SystemTime::UNIX_EPOCH + Duration::from_secs(1_790_000_000)
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_790_000_000) + *self.passed.lock()
     }
 }
 
@@ -39,14 +44,18 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        let clock = Arc::new(FakeClock(Mutex::new(platform::clock::SystemClock.now())));
+        let (start, passed) = (platform::clock::SystemClock.now(), Mutex::default());
+        Self::with_clock(Arc::new(FakeClock { start, passed }))
+    }
+
+    fn with_clock(clock: Arc<FakeClock>) -> Self {
         let notifier = ChangeNotifier::new();
         let changes = notifier.subscribe();
         Self { store: Arc::new(PrincipalStore::new(clock.clone(), notifier)), clock, changes }
     }
 
     fn advance(&self, time: Duration) {
-        *self.clock.0.lock() += time;
+        *self.clock.passed.lock() += time;
     }
 
     fn refill_rates(&self) {

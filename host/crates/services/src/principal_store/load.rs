@@ -1,0 +1,138 @@
+//! Reads what earlier processes have stored, before anything is served.
+
+use super::inbox::Inbox;
+use super::item::RECORDS;
+use super::keeper::Keeper;
+use super::moment::Moment;
+use super::owner::OwnerData;
+use super::prompt::full_name;
+use super::publisher::check_name;
+use super::quota::{MAX_TOTAL, Usage};
+use super::record::{Content, Record};
+use super::save::run;
+use super::store::PrincipalStore;
+use platform::durable::{self, DurableError, DurableStore, Expected, Key, Strength};
+use std::sync::Arc;
+
+/// Records of a page of the list.
+const PAGE: u32 = 200;
+/// What is read, several times as much as one process keeps. Bounds how long a server takes to start, whatever others have left
+/// there.
+const MOST: Usage = Usage { items: 4 * MAX_TOTAL.items, bytes: 4 * MAX_TOTAL.bytes };
+
+/// What becomes of a stored item.
+enum Fate {
+    Loaded,
+    /// Its time is over.
+    Expired,
+    /// Its plugin is not there. It stays in the store, for a process that has the plugin.
+    Hidden,
+    /// It stays in the store, until its time is over or there is room at a start.
+    NoRoom,
+    Unreadable,
+}
+
+impl PrincipalStore {
+    /// Goes on from what is stored, and stores what changes from now on. `is_there` says whether there is a plugin of a name: what
+    /// others have published is not shown.
+    pub async fn keep_in(
+        self: &Arc<Self>,
+        store: Arc<dyn DurableStore>,
+        is_there: impl Fn(&str) -> bool + Send + Sync + 'static,
+    ) {
+        let keeper = self.keeper.get_or_init(|| Keeper::new(store, Box::new(is_there)));
+        self.state.lock().unsaved.is_kept = true;
+        if let Err(error) = self.load(keeper).await {
+            tracing::error!(%error, "what plugins have published earlier cannot be read");
+        }
+        tokio::spawn(run(Arc::downgrade(self)));
+    }
+
+    async fn load(&self, keeper: &Keeper) -> Result<(), DurableError> {
+        let Ok(all) = Key::new(RECORDS) else { return Ok(()) };
+        let (mut after, mut read, mut unreadable, mut no_room) = (None, Usage::default(), 0_u64, 0_u64);
+        while read.within(MOST).is_ok() {
+            let page = keeper.store.list(&all, after.as_ref(), PAGE).await?;
+            let Some((last, _)) = page.last() else { break };
+            after = Some(last.clone());
+            for (key, record) in page {
+                read = read.plus(Usage::one(record.value.len()));
+                match self.take_in(keeper, &key, &record) {
+                    Fate::Loaded | Fate::Hidden => {}
+                    Fate::NoRoom => no_room += 1,
+                    Fate::Unreadable => unreadable += 1,
+                    // Another process may have given it more time.
+                    Fate::Expired => {
+                        match keeper.store.remove(&key, Expected::At(record.revision), Strength::Process).await {
+                            Ok(()) | Err(DurableError::Conflict(_)) => {}
+                            Err(error) => return Err(error),
+                        }
+                    }
+                }
+            }
+        }
+        if unreadable > 0 || no_room > 0 {
+            tracing::warn!(unreadable, no_room, "not everything is there that plugins have published");
+        }
+        Ok(())
+    }
+
+    fn take_in(&self, keeper: &Keeper, key: &Key, stored: &durable::Record) -> Fate {
+        let Some(record) = Record::from_bytes(&stored.value) else { return Fate::Unreadable };
+        let item = record.item();
+        if item.key().ok().as_ref() != Some(key) {
+            return Fate::Unreadable;
+        }
+        let moment = Moment { now: self.clock.now(), wall: self.clock.wall() };
+        self.with_owner(&item.owner, |own, context| {
+            let fate = own.take_in(record.content, context.others, moment, &keeper.is_there);
+            if let Fate::Loaded = fate {
+                context.unsaved.set_stored(&item, Some(stored.revision));
+            }
+            fate
+        })
+    }
+}
+
+impl OwnerData {
+    /// What is published is bounded as if it were published now.
+    fn take_in(&mut self, content: Content, others: Usage, moment: Moment, is_there: &dyn Fn(&str) -> bool) -> Fate {
+        let none = Usage::default();
+        match content {
+            Content::Resource(record) => {
+                let Some((tail, resource)) = record.into_stored(moment) else { return Fate::Expired };
+                if !is_there(&resource.source.plugin) {
+                    return Fate::Hidden;
+                }
+                if self.check_quota(others, &resource.source, none, resource.usage()).is_err() {
+                    return Fate::NoRoom;
+                }
+                self.resources.insert(tail, resource);
+            }
+            Content::Prompt(record) => {
+                let Some(prompt) = record.into_stored(moment) else { return Fate::Expired };
+                let plugin = &prompt.source.plugin;
+                if !is_there(plugin) {
+                    return Fate::Hidden;
+                }
+                let name = full_name(plugin, &prompt.prompt.name);
+                let is_refused = self.check_quota(others, &prompt.source, none, prompt.usage()).is_err();
+                if is_refused || check_name(self, &name, plugin).is_err() {
+                    return Fate::NoRoom;
+                }
+                self.prompts.insert(name, prompt);
+            }
+            Content::Inbox(record) => {
+                let inbox = Inbox::from_record(record, moment, is_there);
+                if inbox.is_empty() {
+                    return Fate::Expired;
+                }
+                if others.plus(self.usage()).plus(inbox.usage()).within(MAX_TOTAL).is_err() {
+                    return Fate::NoRoom;
+                }
+                self.inbox = inbox;
+            }
+        }
+        Fate::Loaded
+    }
+}
