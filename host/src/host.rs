@@ -18,6 +18,7 @@ use platform::audit::Audit;
 use platform::changes::ChangeNotifier;
 use platform::clock::{Clock, SystemClock};
 use platform::confine::ConfineSettings;
+use platform::durable::DurableStore;
 use platform::file_descriptors;
 use platform::outbound::SpanExporter;
 use platform::telemetry::{Metrics, Tracer, raise_to};
@@ -28,6 +29,7 @@ use policy::PluginSpec;
 use runtime::imports::{HostServices, ModelProvider, OpenFiles, ToolCaller};
 use services::connections::ConnectionBroker;
 use services::principal_store::PrincipalStore;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use upstream::{Upstream, gateway};
@@ -149,6 +151,18 @@ impl Host {
         };
         host.register_metrics(tracer);
         Ok((host, plugins))
+    }
+
+    /// Goes on from what plugins have published before, and keeps what they publish. What is of plugins that are not configured is
+    /// not shown.
+    pub async fn keep_published(&self, config: &Config, store: Arc<dyn DurableStore>) {
+        let specs = config.plugins.iter().chain(&config.agent);
+        let names: BTreeSet<String> = specs.map(|spec| spec.id.cli_name()).collect();
+        let catalog = self.catalog.clone();
+        let is_there = move |name: &str| {
+            names.contains(name) || catalog.snapshot().all_plugins().any(|plugin| plugin.id().cli_name() == name)
+        };
+        self.principal_store.keep_in(store, is_there).await;
     }
 
     /// Closes the connections to upstream servers, stops the programs that were started for them, and flushes spans and

@@ -150,6 +150,10 @@ impl Serving {
         let shared = host::open_shared_parking(&config, store.store.clone(), host.audit.clone())?;
         let parked_calls = ParkedCalls::new(config.parked.clone(), clock.clone(), shared)?;
         let kept = store.process.as_ref().map(|_| store.store.clone());
+        if let Some(kept) = kept.clone() {
+            // Before anything is served: nobody is told that something is not there that is only not read yet.
+            host.keep_published(&config, kept).await;
+        }
         let fuel = FuelBudgets::new(config.fuel, clock.clone(), kept);
         fuel.keep_stored();
         host.runner.set_fuel_budgets(fuel.clone());
@@ -199,6 +203,7 @@ impl Serving {
         parked_calls.drop_all();
         tasks.close().await;
         fuel.save().await;
+        host.principal_store.save().await;
         host.close().await;
         Ok(ExitCode::SUCCESS)
     }

@@ -36,11 +36,13 @@ pub fn open_audit(config: &Config) -> Result<Audit, StartError> {
     Ok(Audit::new(Arc::new(journal)))
 }
 
-/// Opens the store of tasks, idempotency keys and parked calls. Without a state folder, they do not outlive the process. If the one
+/// Opens the store of tasks, idempotency keys, parked calls and what plugins publish. Without a state folder, they do not outlive the process. If the one
 /// that there is cannot be used, the store says why, and keeps nothing: a call would run twice whose key it has.
 pub async fn open_durable_store(config: &Config, clock: Arc<dyn Clock>) -> TaskStore {
     let Some(folder) = config.state.clone() else {
-        tracing::info!("tasks and parked calls do not outlive this process: set PORTCULLIS_STATE or server.state");
+        tracing::info!(
+            "tasks, parked calls and what plugins publish do not outlive this process: set PORTCULLIS_STATE or server.state"
+        );
         return TaskStore { store: Arc::new(MemoryStore::new(clock)), process: None };
     };
     let opening = clock.clone();

@@ -1,7 +1,7 @@
 //! Publishing and events, as the guest sees them.
 
-use serde_json::json;
-use suite::{Client, plugin};
+use serde_json::{Value, json};
+use suite::{Client, Home, PATIENCE, Server, eventually, plugin, portcullis};
 
 /// The outcome that the guest reports for one attempt.
 fn outcome(text: &str, what: &str) -> String {
@@ -93,4 +93,83 @@ fn published_items_are_listed_read_and_announced() {
     assert_eq!(client.request("completion/complete", complete).result()["completion"]["values"], json!([]));
     let inbox = client.request("resources/read", json!({"uri": "portcullis://inbox"}));
     assert_eq!(inbox.result()["contents"][0]["mimeType"], "application/json", "{}", inbox.message);
+}
+
+const REPORT: &str = "portcullis://published/publish-all/report/today.txt";
+
+fn keeping() -> String {
+    plugin("publish-all", "grants.publish = true") + &plugin("event-flood", r#"grants.events = ["policy.*"]"#)
+}
+
+fn read(client: &mut Client, uri: &str) -> Value {
+    client.request("resources/read", json!({ "uri": uri })).result().clone()
+}
+
+fn inbox(client: &mut Client, uri: &str) -> Value {
+    serde_json::from_str(read(client, uri)["contents"][0]["text"].as_str().unwrap()).unwrap()
+}
+
+/// Ends it in order, or kills it, and starts it again.
+fn again(mut client: Client, kill: bool) -> Client {
+    if kill {
+        // The inbox is stored last of what has changed by then.
+        let is_stored =
+            || portcullis(&client.server.home, &["storage", "check"]).good().contains("  records: 3\n").then_some(());
+        eventually(PATIENCE, is_stored).unwrap();
+    } else {
+        assert!(client.server.end().success(), "{}", client.server.log());
+    }
+    client.server.restart_stdio();
+    Client::of_server(client.server)
+}
+
+#[test]
+fn what_is_published_outlives_the_host() {
+    for kill in [false, true] {
+        let mut client = Client::of(&keeping());
+        client.run("publish-all", json!({})).good();
+        let first = client.run("event-flood", json!({})).good();
+        assert_eq!(outcome(&first, "first"), "Ok(true)");
+        let (report, listed) = (read(&mut client, REPORT), client.request("prompts/list", json!({})).result().clone());
+        let event = inbox(&mut client, "portcullis://inbox")["events"][0].clone();
+        assert_eq!(report["contents"][0]["text"], "one two");
+
+        let mut client = again(client, kill);
+        assert_eq!(read(&mut client, REPORT), report);
+        assert_eq!(client.request("prompts/list", json!({})).result()["prompts"], listed["prompts"]);
+        assert_eq!(inbox(&mut client, "portcullis://inbox")["events"][0], event);
+        let after = format!("portcullis://inbox?after={}", event["id"].as_str().unwrap());
+        let unread = inbox(&mut client, &after);
+        assert!(unread["events"].as_array().unwrap().iter().all(|other| other["id"] != event["id"]), "{unread}");
+        let more = client.run("event-flood", json!({})).good();
+        assert_eq!((outcome(&more, "first"), outcome(&more, "again")), ("Ok(false)".into(), "Ok(false)".into()));
+        client.run("publish-all", json!({})).good();
+        assert_eq!(read(&mut client, REPORT)["contents"][0]["text"], "one two");
+    }
+}
+
+#[test]
+fn what_a_plugin_has_published_that_is_not_there_is_hidden() {
+    let mut client = Client::of(&keeping());
+    client.run("publish-all", json!({})).good();
+    assert!(client.server.end().success(), "{}", client.server.log());
+    let mut others = plugin("event-flood", "");
+    for there in [false, true] {
+        client.server.home.write("portcullis.toml", &others);
+        client.server.restart_stdio();
+        client = Client::of_server(client.server);
+        let found = client.request("resources/read", json!({"uri": REPORT}));
+        assert_eq!(found.message["result"].is_object(), there, "{}", found.message);
+        others = keeping();
+    }
+}
+
+#[test]
+fn a_damaged_store_keeps_nobody_from_publishing() {
+    let home = Home::new();
+    std::fs::create_dir(home.path().join("state")).unwrap();
+    home.write("state/durable.db", "this is no database, and never was one".repeat(200));
+    let mut client = Client::of_server(Server::start_in(home, &keeping()));
+    client.run("publish-all", json!({})).good();
+    assert_eq!(read(&mut client, REPORT)["contents"][0]["text"], "one two");
 }
