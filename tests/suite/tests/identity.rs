@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use suite::client::modern_meta;
 use suite::http::{Response, legacy_session_of, request, request_at};
 use suite::issuer::{self, Issuer};
-use suite::{Home, Server, plugin, portcullis};
+use suite::{Home, PATIENCE, Server, eventually, plugin, portcullis};
 
 const AUDIENCE: &str = "https://tools.example.com/mcp";
 const METADATA: &str = "https://tools.example.com/.well-known/oauth-protected-resource/mcp";
@@ -299,23 +299,33 @@ fn a_parked_call_is_resumed_only_by_its_own_principal() {
 /// A legacy session is notified of its own principal's resources, and does not list those of others.
 #[test]
 fn published_resources_are_visible_only_to_their_principal() {
-    let (_server, address, keys) = start(&["alice", "bob"], None);
+    let (mut server, address, keys) = start(&["alice", "bob"], None);
     let uri = "portcullis://published/publish-all/report/today.txt";
     let bearer: Vec<_> = keys.iter().map(|key| format!("Bearer {key}")).collect();
-    let [alice, bob] =
-        [0, 1].map(|who| legacy_session_of(address, false, "2025-11-25", &[("Authorization", &bearer[who])]));
-    let ask = |session: &[(String, String)], method: &str, params: Value| {
+    let sessions =
+        |address| [0, 1].map(|who| legacy_session_of(address, false, "2025-11-25", &[("Authorization", &bearer[who])]));
+    let ask = |address, session: &[(String, String)], method: &str, params: Value| {
         let body = json!({"jsonrpc": "2.0", "id": method, "method": method, "params": params}).to_string();
         let mut response = suite::http::legacy(address, session, "POST", &[], &body);
         std::iter::from_fn(|| response.event()).filter_map(|event| event.message).find(|m| m["id"] == method).unwrap()
     };
+    let [alice, bob] = sessions(address);
     let mut hears = suite::http::legacy(address, &alice, "GET", &[], "");
-    assert_eq!(ask(&alice, "resources/subscribe", json!({"uri": uri}))["result"], json!({}));
-    ask(&alice, "tools/call", json!({"name": "publish-all__run", "arguments": {}}));
+    assert_eq!(ask(address, &alice, "resources/subscribe", json!({"uri": uri}))["result"], json!({}));
+    ask(address, &alice, "tools/call", json!({"name": "publish-all__run", "arguments": {}}));
     let mut heard = std::iter::from_fn(|| hears.event()).filter_map(|event| event.message);
     assert!(heard.any(|m| m["method"] == "notifications/resources/updated" && m["params"]["uri"] == uri));
-    let listed = |session| ask(session, "resources/list", json!({}))["result"]["resources"].to_string().contains(uri);
-    assert_eq!((listed(&alice), listed(&bob)), (true, false));
-    assert!(ask(&alice, "resources/read", json!({"uri": uri})).get("result").is_some());
-    assert_eq!(ask(&bob, "resources/read", json!({"uri": uri}))["error"]["code"], -32002);
+    let check = |address, [alice, bob]: [&[(String, String)]; 2]| {
+        let list = |session| ask(address, session, "resources/list", json!({}))["result"]["resources"].to_string();
+        assert_eq!((list(alice).contains(uri), list(bob).contains(uri)), (true, false));
+        assert!(ask(address, alice, "resources/read", json!({"uri": uri})).get("result").is_some());
+        assert_eq!(ask(address, bob, "resources/read", json!({"uri": uri}))["error"]["code"], -32002);
+    };
+    check(address, [&alice, &bob]);
+    let is_stored = || portcullis(&server.home, &["storage", "check"]).good().contains("  records: 2\n").then_some(());
+    eventually(PATIENCE, is_stored).unwrap();
+    let address = server.restart();
+    server.wait_until_loaded();
+    let [alice, bob] = sessions(address);
+    check(address, [&alice, &bob]);
 }

@@ -148,6 +148,34 @@ fn what_is_published_outlives_the_host() {
     }
 }
 
+/// Neither knows of the other's event when its plugin emits it.
+#[test]
+fn two_hosts_over_one_folder_have_each_event_once() {
+    let state = tempfile::tempdir().unwrap();
+    let start = || {
+        let server = Server::spawn(Home::new(), &keeping(), &[], |command| {
+            command.env("PORTCULLIS_STATE", state.path());
+        });
+        server.wait_until_loaded();
+        Client::of_server(server)
+    };
+    let mut hosts = [start(), start()];
+    let events = |client: &mut Client| inbox(client, "portcullis://inbox")["events"].as_array().unwrap().clone();
+    // Once it answers, a host has read what is stored.
+    hosts.iter_mut().for_each(|host| assert!(events(host).is_empty()));
+    for host in &mut hosts {
+        let told = host.run("event-flood", json!({})).good();
+        assert_eq!(outcome(&told, "first"), "Ok(true)");
+    }
+    let [mut one, mut other] = hosts;
+    // Each has emitted `first` and `other-name`.
+    assert_eq!((events(&mut one).len(), events(&mut other).len()), (2, 2));
+    assert!(one.server.end().success() && other.server.end().success());
+    let mut third = start();
+    let names: Vec<_> = events(&mut third).iter().map(|event| event["name"].clone()).collect();
+    assert_eq!(names, ["policy.effective", "policy.ended"]);
+}
+
 #[test]
 fn what_a_plugin_has_published_that_is_not_there_is_hidden() {
     let mut client = Client::of(&keeping());

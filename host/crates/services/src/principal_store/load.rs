@@ -1,17 +1,18 @@
 //! Reads what earlier processes have stored, before anything is served.
 
+use super::context::OwnerContext;
 use super::inbox::Inbox;
-use super::item::RECORDS;
+use super::item::{Item, OwnedItem, RECORDS};
 use super::keeper::Keeper;
 use super::moment::Moment;
 use super::owner::OwnerData;
 use super::prompt::full_name;
-use super::publisher::check_name;
 use super::quota::{MAX_TOTAL, Usage};
 use super::record::{Content, Record};
 use super::save::run;
 use super::store::PrincipalStore;
 use platform::durable::{self, DurableError, DurableStore, Expected, Key, Strength};
+use policy::DistinctNames;
 use std::sync::Arc;
 
 /// Records of a page of the list.
@@ -71,6 +72,10 @@ impl PrincipalStore {
                 }
             }
         }
+        let owners: Vec<_> = self.state.lock().owners.keys().cloned().collect();
+        for owner in owners {
+            no_room += self.with_owner(&owner, OwnerData::leave_out_clashes);
+        }
         if unreadable > 0 || no_room > 0 {
             tracing::warn!(unreadable, no_room, "not everything is there that plugins have published");
         }
@@ -115,12 +120,10 @@ impl OwnerData {
                 if !is_there(plugin) {
                     return Fate::Hidden;
                 }
-                let name = full_name(plugin, &prompt.prompt.name);
-                let is_refused = self.check_quota(others, &prompt.source, none, prompt.usage()).is_err();
-                if is_refused || check_name(self, &name, plugin).is_err() {
+                if self.check_quota(others, &prompt.source, none, prompt.usage()).is_err() {
                     return Fate::NoRoom;
                 }
-                self.prompts.insert(name, prompt);
+                self.prompts.insert(full_name(plugin, &prompt.prompt.name), prompt);
             }
             Content::Inbox(record) => {
                 let inbox = Inbox::from_record(record, moment, is_there);
@@ -134,5 +137,20 @@ impl OwnerData {
             }
         }
         Fate::Loaded
+    }
+
+    /// Leaves out prompts that clients could take for an earlier one: two processes may have published them. In one pass, since
+    /// each name is compared with all others.
+    fn leave_out_clashes(&mut self, context: &mut OwnerContext<'_>) -> u64 {
+        let (mut names, before) = (DistinctNames::default(), self.prompts.len());
+        self.prompts.retain(|name, prompt| {
+            let is_distinct = names.insert(name, &prompt.source.plugin).is_ok();
+            if !is_distinct {
+                let item = OwnedItem { owner: context.owner.clone(), item: Item::Prompt(name.clone()) };
+                context.unsaved.set_stored(&item, None);
+            }
+            is_distinct
+        });
+        before.saturating_sub(self.prompts.len()) as u64
     }
 }

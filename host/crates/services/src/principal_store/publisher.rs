@@ -135,7 +135,7 @@ fn put_prompt(
 }
 
 /// Clients must accept the whole name, and take no other prompt of the same owner for it.
-pub(super) fn check_name(own: &OwnerData, name: &str, plugin: &String) -> Result<(), PublishError> {
+fn check_name(own: &OwnerData, name: &str, plugin: &String) -> Result<(), PublishError> {
     if !is_name(name, MAX_NAME, "_-") {
         let text = format!("clients would see the prompt as `{name}`, which is longer than {MAX_NAME} characters");
         return Err(PublishError::Invalid(text));

@@ -165,8 +165,9 @@ impl PrincipalStore {
     fn drop_removed(&self, item: &OwnedItem) {
         self.with_owner(&item.owner, |own, context| {
             context.unsaved.set_stored(item, None);
-            // Whoever has published it anew meanwhile is right.
-            if context.unsaved.has_changed(item) {
+            if context.unsaved.take(item) == Some(Over::Anything) {
+                // Whoever has published it anew meanwhile is right.
+                context.unsaved.put_back(item, Over::Anything);
                 return;
             }
             match &item.item {

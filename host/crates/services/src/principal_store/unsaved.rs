@@ -51,10 +51,6 @@ impl Unsaved {
         self.changed.keys().cloned().collect()
     }
 
-    pub(super) fn has_changed(&self, item: &OwnedItem) -> bool {
-        self.changed.contains_key(item)
-    }
-
     /// Takes the change of an item, to store it.
     pub(super) fn take(&mut self, item: &OwnedItem) -> Option<Over> {
         self.changed.remove(item)

@@ -259,3 +259,16 @@ async fn quotas_hold_for_what_is_read() {
     assert!(three.put(&alice(), "hr", "more", &large).is_err());
     assert!(three.put(&alice(), "it", "more", &large).is_ok());
 }
+
+#[tokio::test]
+async fn prompts_that_clients_take_for_one_another_are_not_both_there() {
+    let world = World::new();
+    let (one, two) = (world.process().await, world.process().await);
+    one.store.put_prompt(&alice(), source("hr"), prompt("plan", &[], "x")).unwrap();
+    two.store.put_prompt(&alice(), source("hr"), prompt("Plan", &[], "x")).unwrap();
+    assert!(one.store.put_prompt(&alice(), source("hr"), prompt("Plan", &[], "x")).is_err());
+    one.store.save().await;
+    two.store.save().await;
+    let three = world.process().await;
+    assert_eq!((world.records(), three.store.list_prompts(&alice()).len()), (2, 1));
+}
