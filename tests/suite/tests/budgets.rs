@@ -157,7 +157,8 @@ fn handles_are_available_up_to_the_limit() {
 
 #[test]
 fn large_random_requests_do_not_grow_the_host() {
-    let mut client = Client::of(&(plugin("random-flood", "") + &plugin("echo", "")));
+    // With the usual fuel, it could not even pay for them.
+    let mut client = Client::of(&(plugin("random-flood", "limits.fuel = 10_000_000_000") + &plugin("echo", "")));
     // A first call brings the server's memory use to its normal level.
     client.check_alive();
     let before = client.server.memory();
@@ -167,7 +168,11 @@ fn large_random_requests_do_not_grow_the_host() {
     let after = client.server.memory();
     assert!(after < before + 64 * MIB, "the host made what the guest could not take: {before} then {after}");
     client.check_alive();
-    assert_eq!(client.run("random-flood", json!({"n": 1000})).good(), "got 1000");
+    let few = client.run("random-flood", json!({"n": 1000}));
+    assert_eq!(few.good(), "got 1000");
+    let more = client.run("random-flood", json!({"n": 101_000}));
+    let fuel = |called: &Called| called.usage()["fuel"].as_u64().unwrap();
+    assert!(fuel(&more) >= fuel(&few) + 150_000, "two units for each byte: {} and {}", fuel(&few), fuel(&more));
 }
 
 #[test]

@@ -8,6 +8,25 @@ use suite::home::fingerprint;
 use suite::importer::Universe;
 use suite::{Client, Home, plugin_from, portcullis};
 
+/// What any import costs that does something.
+const PRICE: u64 = 450;
+/// Imports without a price, by parts of their names: they do less than a microsecond of work, or make a handle, of which there is a
+/// limit. Those of `wasi:http/types` copy headers, 64 KiB at most.
+const CHEAP: [&str; 12] = [
+    "[drop]",
+    "subscribe",
+    "check-write",
+    "flush",
+    "resolution",
+    "wasi:sockets/",
+    "cli/std",
+    "cli/terminal-",
+    "initial-cwd",
+    "wasi:http/types",
+    "meter fuel-left",
+    "meter deadline-left",
+];
+
 const TABLE: &str = include_str!("imports.txt");
 
 /// Whether an outcome neither reveals nor changes anything of this machine. Any other outcome needs a reason in the
@@ -46,7 +65,7 @@ fn every_import_is_denied_or_inert() {
     let config: String = (0..imports.len()).filter(offered).map(|at| table(&at)).collect();
     let before = fingerprint(&home.work()) + &fingerprint(&home.outside());
     let mut client = Client::of_server(suite::Server::start_in(home, &config));
-    let mut wrong = Vec::new();
+    let (mut wrong, mut costs) = (Vec::new(), Vec::new());
     for (at, import) in imports.iter().enumerate() {
         let outcome = match offered(&at) {
             false => {
@@ -60,6 +79,7 @@ fn every_import_is_denied_or_inert() {
                     true if called.code() == "deadline-exceeded" => "waits until the deadline".to_owned(),
                     true => format!("trap, {}", called.text().trim_start_matches("the tool crashed: ")),
                     false => {
+                        costs.push((import.name.clone(), called.usage()["fuel"].as_u64().unwrap()));
                         let mark = format!("<{at}>");
                         let line = client.server.wait_for_log(&mark);
                         let back = line.split(&mark).nth(1).unwrap_or_default();
@@ -73,6 +93,15 @@ fn every_import_is_denied_or_inert() {
         }
     }
     assert!(wrong.is_empty(), "not as in tests/suite/tests/imports.txt, or not in it:\n{}", wrong.join("\n"));
+    let free = costs.iter().map(|(_, fuel)| *fuel).min().unwrap();
+    let is_priced = |fuel: &u64| *fuel >= free + PRICE;
+    let (priced, cheap): (Vec<_>, Vec<_>) = costs.iter().partition(|(_, fuel)| is_priced(fuel));
+    let unpriced: Vec<_> = cheap.iter().filter(|(name, _)| !CHEAP.iter().any(|part| name.contains(part))).collect();
+    assert!(
+        unpriced.is_empty(),
+        "these have no price in fuel, and may cost the host more than the guest: {unpriced:#?}"
+    );
+    println!("{} imports have a price in fuel, {} do next to nothing", priced.len(), cheap.len());
     let gone: Vec<_> = expected.keys().filter(|name| !imports.iter().any(|import| import.name == **name)).collect();
     assert!(gone.is_empty(), "no interface has these any more: {gone:?}");
     let home = &client.server.home;

@@ -14,8 +14,15 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
     let mut agent_tools = linker.instance("portcullis:plugin/agent-tools@0.1.0")?;
     agent_tools.func_wrap("list-tools", |mut store: Store<'_>, (): ()| {
         let tools = store.data_mut().imports()?.agent_tools.list();
+        let size = |tool: &h::Tool| {
+            tool.name.len()
+                + tool.description.len()
+                + tool.input_schema.len()
+                + tool.output_schema.as_ref().map_or(0, String::len)
+        };
+        let bytes = tools.iter().map(|tool| size(tool) as u64).sum();
+        charge_with_bytes(&mut store, price::CALL * (1 + tools.len() as u64), bytes)?;
         let tools: Vec<wt::Tool> = tools.into_iter().map(tool_to_guest).collect();
-        charge(&mut store, price::CALL * (1 + tools.len() as u64))?;
         Ok((tools,))
     })?;
     agent_tools.func_wrap_async(

@@ -1,12 +1,15 @@
 //! Functions of `wasi:filesystem` that add names or bytes, within a quota.
 
+use super::super::price;
 use super::super::streams::Data;
 use super::blocking::{FilesystemFuture, blocking};
 use super::disk_quota::{ENTRY_SIZE, QuotaUse};
 use super::file_step::{Begun, Change};
 use super::files::WasiHost;
 use super::metadata::follows;
+use super::paid::paid;
 use super::quota_stream::QuotaStream;
+use crate::engine::charge;
 use crate::journal::Again;
 use std::fs::File;
 use std::sync::Arc;
@@ -19,17 +22,21 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{Descriptor, ErrorCode, Host
 type Caller<'a, T> = StoreContextMut<'a, T>;
 
 pub(super) fn add_to_linker<T: WasiHost>(types: &mut LinkerInstance<'_, T>) -> wasmtime::Result<()> {
-    types.func_wrap_async("[method]descriptor.create-directory-at", create_directory_at)?;
-    types.func_wrap_async("[method]descriptor.symlink-at", symlink_at)?;
-    types.func_wrap_async("[method]descriptor.link-at", link_at)?;
-    types.func_wrap_async("[method]descriptor.rename-at", rename_at)?;
-    types.func_wrap_async("[method]descriptor.set-size", set_size)?;
-    types.func_wrap_async("[method]descriptor.write", write)?;
-    types
-        .func_wrap("[method]descriptor.write-via-stream", |store: Caller<'_, T>, (file, at): (Resource<_>, u64)| {
+    types.func_wrap_async("[method]descriptor.create-directory-at", paid(price::FILE, create_directory_at))?;
+    types.func_wrap_async("[method]descriptor.symlink-at", paid(price::FILE, symlink_at))?;
+    types.func_wrap_async("[method]descriptor.link-at", paid(price::FILE, link_at))?;
+    types.func_wrap_async("[method]descriptor.rename-at", paid(price::FILE, rename_at))?;
+    types.func_wrap_async("[method]descriptor.set-size", paid(price::FILE, set_size))?;
+    types.func_wrap_async("[method]descriptor.write", paid(price::FILE, write))?;
+    types.func_wrap(
+        "[method]descriptor.write-via-stream",
+        |mut store: Caller<'_, T>, (file, at): (Resource<_>, u64)| {
+            charge(&mut store, price::CALL)?;
             stream(store, &file, Some(at))
-        })?;
-    types.func_wrap("[method]descriptor.append-via-stream", |store: Caller<'_, T>, (file,): (Resource<_>,)| {
+        },
+    )?;
+    types.func_wrap("[method]descriptor.append-via-stream", |mut store: Caller<'_, T>, (file,): (Resource<_>,)| {
+        charge(&mut store, price::CALL)?;
         stream(store, &file, None)
     })
 }
@@ -154,6 +161,7 @@ pub(super) fn write<T: WasiHost>(
     (file, bytes, at): (Resource<Descriptor>, Vec<u8>, u64),
 ) -> FilesystemFuture<'_, u64> {
     Box::new(async move {
+        charge(&mut store, bytes.len() as u64 / price::COPIED)?;
         let (data, of, length) = (store.data_mut(), file.rep(), bytes.len() as u64);
         let (file, quota) = match writable(data, &file)? {
             Ok(found) => found,

@@ -22,12 +22,12 @@ pub(super) fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Re
     for draft in DRAFTS {
         let mut store = linker.instance(draft)?;
         store.func_wrap("get", |mut store: StoreContextMut<'_, T>, (key,): (String,)| {
-            let variables = variables(store.data_mut())?;
+            let variables = variables(&mut store)?;
             let value = variables.into_iter().find(|(name, _)| *name == key).map(|(_, value)| value);
             Ok((Ok::<Option<String>, ConfigError>(value),))
         })?;
         store.func_wrap("get-all", |mut store: StoreContextMut<'_, T>, (): ()| {
-            Ok((Ok::<Variables, ConfigError>(variables(store.data_mut())?),))
+            Ok((Ok::<Variables, ConfigError>(variables(&mut store)?),))
         })?;
     }
     Ok(())

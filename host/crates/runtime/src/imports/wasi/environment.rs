@@ -1,6 +1,8 @@
 //! `wasi:cli/environment` as the standard implementation has it; that it was asked is noted.
 
+use super::super::price;
 use super::files::WasiHost;
+use crate::engine::charge;
 use wasmtime::StoreContextMut;
 use wasmtime::component::Linker;
 use wasmtime_wasi::cli::WasiCliView as _;
@@ -12,11 +14,15 @@ pub(super) type Variables = Vec<(String, String)>;
 pub(super) fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     linker
         .instance("wasi:cli/environment@0.2.12")?
-        .func_wrap("get-environment", |mut store: StoreContextMut<'_, T>, (): ()| Ok((variables(store.data_mut())?,)))
+        .func_wrap("get-environment", |mut store: StoreContextMut<'_, T>, (): ()| Ok((variables(&mut store)?,)))
 }
 
-/// The granted variables, for a guest that asks for them.
-pub(super) fn variables<T: WasiHost>(data: &mut T) -> wasmtime::Result<Variables> {
+/// The granted variables, for a guest that asks for them and pays for the copy.
+pub(super) fn variables<T: WasiHost>(store: &mut StoreContextMut<'_, T>) -> wasmtime::Result<Variables> {
+    let data = store.data_mut();
     data.note_environment();
-    data.cli().get_environment()
+    let variables = data.cli().get_environment()?;
+    let bytes: usize = variables.iter().map(|(name, value)| name.len() + value.len()).sum();
+    charge(store, price::CALL + bytes as u64 * price::BYTE)?;
+    Ok(variables)
 }

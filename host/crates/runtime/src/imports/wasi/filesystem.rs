@@ -2,9 +2,12 @@
 //! quota, only so many are open, calls that have seen private results change nothing, and what a call learns and does is in
 //! its journal.
 
+use super::super::price;
 use super::files::WasiHost;
+use super::paid::{paid, paid_now};
 use super::{
-    changes, config_store, environment, metadata, open_at, outside, program_streams, read_directory, removals,
+    changes, config_store, environment, input_streams, metadata, open_at, outside, program_streams, read_directory,
+    removals,
 };
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
@@ -15,15 +18,18 @@ use wasmtime_wasi::p2::bindings::filesystem::types::Descriptor;
 pub fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
     linker.allow_shadowing(true);
-    linker.instance("wasi:filesystem/preopens@0.2.12")?.func_wrap("get-directories", directories)?;
+    linker
+        .instance("wasi:filesystem/preopens@0.2.12")?
+        .func_wrap("get-directories", paid_now(price::CALL, directories))?;
     let mut types = linker.instance("wasi:filesystem/types@0.2.12")?;
-    types.func_wrap_async("[method]descriptor.open-at", open_at::open_at)?;
+    types.func_wrap_async("[method]descriptor.open-at", paid(price::FILE, open_at::open_at))?;
     changes::add_to_linker(&mut types)?;
     read_directory::add_to_linker(&mut types)?;
     removals::add_to_linker(&mut types)?;
     metadata::add_to_linker(&mut types)?;
     outside::add_to_linker(linker)?;
     program_streams::add_to_linker(linker)?;
+    input_streams::add_to_linker(linker)?;
     environment::add_to_linker(linker)?;
     linker.allow_shadowing(false);
     config_store::add_to_linker(linker)?;

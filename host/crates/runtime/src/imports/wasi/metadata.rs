@@ -1,12 +1,15 @@
 //! The functions of `wasi:filesystem` that look at files and change nothing. They are as the standard's, and what they find is
 //! recorded: it may have changed by the time the call is replayed.
 
+use super::super::price;
 use super::super::streams::{JournaledInput, wrap_input};
 use super::blocking::FilesystemFuture;
 use super::file_step::ask;
 use super::files::WasiHost;
 use super::outcome::to_guest;
+use super::paid::{paid, paid_now};
 use super::recorded::{Flags, Hash, Kind, Piece, Stat};
+use crate::engine::charge;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{LinkerInstance, Resource};
 use wasmtime_wasi::filesystem::WasiFilesystemView as _;
@@ -21,19 +24,19 @@ type File = Resource<Descriptor>;
 type At = (File, PathFlags, String);
 
 pub(super) fn add_to_linker<T: WasiHost>(types: &mut LinkerInstance<'_, T>) -> wasmtime::Result<()> {
-    types.func_wrap_async("[method]descriptor.read", read)?;
-    types.func_wrap("[method]descriptor.read-via-stream", read_via_stream)?;
-    types.func_wrap_async("[method]descriptor.stat", stat)?;
-    types.func_wrap_async("[method]descriptor.stat-at", stat_at)?;
-    types.func_wrap_async("[method]descriptor.readlink-at", readlink_at)?;
-    types.func_wrap_async("[method]descriptor.metadata-hash", metadata_hash)?;
-    types.func_wrap_async("[method]descriptor.metadata-hash-at", metadata_hash_at)?;
-    types.func_wrap_async("[method]descriptor.get-flags", get_flags)?;
-    types.func_wrap_async("[method]descriptor.get-type", get_type)?;
-    types.func_wrap_async("[method]descriptor.is-same-object", is_same_object)?;
-    types.func_wrap_async("[method]descriptor.advise", advise)?;
-    types.func_wrap_async("[method]descriptor.sync", sync)?;
-    types.func_wrap_async("[method]descriptor.sync-data", sync_data)
+    types.func_wrap_async("[method]descriptor.read", paid(price::FILE, read))?;
+    types.func_wrap("[method]descriptor.read-via-stream", paid_now(price::CALL, read_via_stream))?;
+    types.func_wrap_async("[method]descriptor.stat", paid(price::FILE, stat))?;
+    types.func_wrap_async("[method]descriptor.stat-at", paid(price::FILE, stat_at))?;
+    types.func_wrap_async("[method]descriptor.readlink-at", paid(price::FILE, readlink_at))?;
+    types.func_wrap_async("[method]descriptor.metadata-hash", paid(price::FILE, metadata_hash))?;
+    types.func_wrap_async("[method]descriptor.metadata-hash-at", paid(price::FILE, metadata_hash_at))?;
+    types.func_wrap_async("[method]descriptor.get-flags", paid(price::FILE, get_flags))?;
+    types.func_wrap_async("[method]descriptor.get-type", paid(price::FILE, get_type))?;
+    types.func_wrap_async("[method]descriptor.is-same-object", paid(price::FILE, is_same_object))?;
+    types.func_wrap_async("[method]descriptor.advise", paid(price::FILE, advise))?;
+    types.func_wrap_async("[method]descriptor.sync", paid(price::FILE, sync))?;
+    types.func_wrap_async("[method]descriptor.sync-data", paid(price::FILE, sync_data))
 }
 
 pub(super) fn read<T: WasiHost>(
@@ -43,7 +46,11 @@ pub(super) fn read<T: WasiHost>(
     Box::new(async move {
         let data = store.data_mut();
         let step = data.begin_file_step("filesystem.read", file.rep(), &(length, at))?;
-        ask::<Piece, _>(step, data.filesystem().read(file, length, at)).await
+        let read = ask::<Piece, _>(step, data.filesystem().read(file, length, at)).await?;
+        if let (Ok((bytes, _)),) = &read {
+            charge(&mut store, bytes.len() as u64 / price::COPIED)?;
+        }
+        Ok(read)
     })
 }
 

@@ -3,9 +3,11 @@
 //!
 //! Time goes on while no process runs the call: its monotonic clock, and what it waits for.
 
+use super::super::price;
 use super::files::WasiHost;
 use super::occasion::Occasion;
 use super::program_streams::send;
+use crate::engine::charge;
 use crate::journal::is_long;
 use std::time::Duration;
 use wasmtime::StoreContextMut;
@@ -35,6 +37,7 @@ pub(super) fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Re
 fn errors<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     let mut errors = linker.instance("wasi:io/error@0.2.12")?;
     errors.func_wrap("[method]error.to-debug-string", |mut store: Caller<'_, T>, (error,): (Resource<IoError>,)| {
+        charge(&mut store, price::CALL)?;
         let data = store.data_mut();
         let step = data.begin_step("error.to-debug-string", &());
         step.try_see(|| data.ctx().table.to_debug_string(error)).map(|text| (text,))
@@ -44,6 +47,7 @@ fn errors<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
 fn clocks<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     let mut wall = linker.instance("wasi:clocks/wall-clock@0.2.12")?;
     wall.func_wrap("now", |mut store: Caller<'_, T>, (): ()| {
+        charge(&mut store, price::CALL)?;
         let data = store.data_mut();
         let step = data.begin_step("clocks.wall", &());
         let now = || wall_clock::Host::now(&mut data.clocks()).map(|now| (now.seconds, now.nanoseconds));
@@ -51,6 +55,7 @@ fn clocks<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     })?;
     let mut monotonic = linker.instance("wasi:clocks/monotonic-clock@0.2.12")?;
     monotonic.func_wrap("now", |mut store: Caller<'_, T>, (): ()| {
+        charge(&mut store, price::CALL)?;
         let data = store.data_mut();
         let step = data.begin_step("clocks.monotonic", &());
         let ago = step.recorded_ago();
@@ -62,6 +67,7 @@ fn clocks<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     })?;
     // `subscribe-instant` needs no record: the clock is the same in each run.
     monotonic.func_wrap("subscribe-duration", |mut store: Caller<'_, T>, (nanos,): (u64,)| {
+        charge(&mut store, price::CALL)?;
         let data = store.data_mut();
         let mut wait = Duration::from_nanos(nanos);
         if is_long(wait) {
@@ -75,26 +81,31 @@ fn clocks<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
 fn random<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     let mut random = linker.instance("wasi:random/random@0.2.12")?;
     random.func_wrap("get-random-bytes", |mut store: Caller<'_, T>, (length,): (u64,)| {
+        charge(&mut store, price::CALL.saturating_add(length.saturating_mul(price::BYTE)))?;
         let data = store.data_mut();
         data.begin_step("random.bytes", &()).try_see(|| data.random().get_random_bytes(length)).map(|bytes| (bytes,))
     })?;
     random.func_wrap("get-random-u64", |mut store: Caller<'_, T>, (): ()| {
+        charge(&mut store, price::CALL)?;
         let data = store.data_mut();
         data.begin_step("random.u64", &()).try_see(|| data.random().get_random_u64()).map(|number| (number,))
     })?;
     let mut insecure = linker.instance("wasi:random/insecure@0.2.12")?;
     insecure.func_wrap("get-insecure-random-bytes", |mut store: Caller<'_, T>, (length,): (u64,)| {
+        charge(&mut store, price::CALL.saturating_add(length.saturating_mul(price::BYTE)))?;
         let data = store.data_mut();
         let step = data.begin_step("random.insecure-bytes", &());
         step.try_see(|| data.random().get_insecure_random_bytes(length)).map(|bytes| (bytes,))
     })?;
     insecure.func_wrap("get-insecure-random-u64", |mut store: Caller<'_, T>, (): ()| {
+        charge(&mut store, price::CALL)?;
         let data = store.data_mut();
         let step = data.begin_step("random.insecure-u64", &());
         step.try_see(|| data.random().get_insecure_random_u64()).map(|number| (number,))
     })?;
     let mut seed = linker.instance("wasi:random/insecure-seed@0.2.12")?;
     seed.func_wrap("insecure-seed", |mut store: Caller<'_, T>, (): ()| {
+        charge(&mut store, price::CALL)?;
         let data = store.data_mut();
         data.begin_step("random.seed", &()).try_see(|| data.random().insecure_seed()).map(|seed| (seed,))
     })
@@ -104,6 +115,7 @@ fn poll<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     let mut poll = linker.instance("wasi:io/poll@0.2.12")?;
     poll.func_wrap_async("poll", |mut store: Caller<'_, T>, (list,): (Vec<Resource<DynPollable>>,)| {
         Box::new(async move {
+            charge(&mut store, price::CALL)?;
             send(&mut store, Occasion::Waits).await?;
             let data = store.data_mut();
             // One pollable can only be the one that is ready.
@@ -117,6 +129,7 @@ fn poll<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     poll.func_wrap_async("[method]pollable.block", block)?;
     poll.func_wrap_async("[method]pollable.ready", |mut store: Caller<'_, T>, (one,): (Resource<DynPollable>,)| {
         Box::new(async move {
+            charge(&mut store, price::CALL)?;
             let data = store.data_mut();
             let step = data.begin_step("poll.ready", &()).or_nothing(&false);
             Ok((step.try_ask(data.ctx().table.ready(one)).await?,))
@@ -129,6 +142,7 @@ pub(in crate::imports) fn block<'a, T: WasiHost>(
     (one,): (Resource<DynPollable>,),
 ) -> Box<dyn Future<Output = wasmtime::Result<()>> + Send + 'a> {
     Box::new(async move {
+        charge(&mut store, price::CALL)?;
         send(&mut store, Occasion::Waits).await?;
         let data = store.data_mut();
         let step = data.begin_step("poll.block", &()).or_nothing(&());

@@ -67,7 +67,8 @@ impl ProgramOutput {
     }
 
     fn count(&mut self, bytes: &[u8]) {
-        let price = price::CALL + price::BYTE * bytes.len() as u64;
+        // The write itself is paid for.
+        let price = price::BYTE * bytes.len() as u64;
         self.unpaid = self.unpaid.saturating_add(price);
     }
 

@@ -1,6 +1,7 @@
 //! What a program's writes lead to: its output is sent as chunks before it goes on, so that it waits for a reader that is
 //! behind, and a replay comes to the same chunks at the same steps.
 
+use super::super::price;
 use super::super::types::Content;
 use super::files::WasiHost;
 use super::occasion::Occasion;
@@ -20,13 +21,18 @@ type Stream = Resource<OutputStream>;
 /// Replaces these functions; shadowing must be allowed. All that write are replaced: what no other did would wait in memory.
 pub(super) fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     let mut environment = linker.instance("wasi:cli/environment@0.2.12")?;
-    environment
-        .func_wrap("get-arguments", |mut store: Caller<'_, T>, (): ()| Ok((store.data_mut().streams().arguments(),)))?;
+    environment.func_wrap("get-arguments", |mut store: Caller<'_, T>, (): ()| {
+        let arguments = store.data_mut().streams().arguments();
+        let bytes: usize = arguments.iter().map(String::len).sum();
+        charge(&mut store, price::CALL + bytes as u64 * price::BYTE)?;
+        Ok((arguments,))
+    })?;
     let mut streams = linker.instance("wasi:io/streams@0.2.12")?;
     streams.func_wrap_async(
         "[method]output-stream.write",
         |mut store: Caller<'_, T>, (stream, bytes): (Stream, Vec<u8>)| {
             Box::new(async move {
+                charge(&mut store, price::CALL + bytes.len() as u64 / price::COPIED)?;
                 let written = store.data_mut().ctx().table.write(stream, bytes);
                 told(store, written).await
             })
@@ -36,6 +42,7 @@ pub(super) fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Re
         "[method]output-stream.blocking-write-and-flush",
         |mut store: Caller<'_, T>, (stream, bytes): (Stream, Vec<u8>)| {
             Box::new(async move {
+                charge(&mut store, price::CALL + bytes.len() as u64 / price::COPIED)?;
                 let written = store.data_mut().ctx().table.blocking_write_and_flush(stream, bytes).await;
                 told(store, written).await
             })
@@ -45,6 +52,7 @@ pub(super) fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Re
         "[method]output-stream.write-zeroes",
         |mut store: Caller<'_, T>, (stream, length): (Stream, u64)| {
             Box::new(async move {
+                charge(&mut store, price::CALL + length / price::COPIED)?;
                 let written = store.data_mut().ctx().table.write_zeroes(stream, length);
                 told(store, written).await
             })
@@ -54,6 +62,7 @@ pub(super) fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Re
         "[method]output-stream.blocking-write-zeroes-and-flush",
         |mut store: Caller<'_, T>, (stream, length): (Stream, u64)| {
             Box::new(async move {
+                charge(&mut store, price::CALL + length / price::COPIED)?;
                 let written = store.data_mut().ctx().table.blocking_write_zeroes_and_flush(stream, length).await;
                 told(store, written).await
             })
@@ -63,7 +72,9 @@ pub(super) fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Re
         "[method]output-stream.splice",
         |mut store: Caller<'_, T>, (to, from, length): (Stream, Resource<InputStream>, u64)| {
             Box::new(async move {
+                charge(&mut store, price::CALL)?;
                 let written = store.data_mut().ctx().table.splice(to, from, length);
+                charge(&mut store, written.as_ref().map_or(0, |moved| *moved) / price::COPIED)?;
                 told(store, written).await
             })
         },
@@ -72,7 +83,9 @@ pub(super) fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Re
         "[method]output-stream.blocking-splice",
         |mut store: Caller<'_, T>, (to, from, length): (Stream, Resource<InputStream>, u64)| {
             Box::new(async move {
+                charge(&mut store, price::CALL)?;
                 let written = store.data_mut().ctx().table.blocking_splice(to, from, length).await;
+                charge(&mut store, written.as_ref().map_or(0, |moved| *moved) / price::COPIED)?;
                 told(store, written).await
             })
         },

@@ -1,9 +1,11 @@
 //! Links the functions that read directories.
 
+use super::super::price;
 use super::blocking::FilesystemFuture;
 use super::directory_stream::DirectoryStream;
 use super::file_step::ask;
 use super::files::WasiHost;
+use super::paid::paid;
 use super::recorded::{Code, Entry};
 use wasmtime::StoreContextMut;
 use wasmtime::component::{LinkerInstance, Resource, ResourceType};
@@ -19,8 +21,8 @@ pub(super) fn add_to_linker<T: WasiHost>(types: &mut LinkerInstance<'_, T>) -> w
         store.data_mut().filesystem().table.delete(Resource::<DirectoryStream>::new_own(number))?;
         Ok(())
     })?;
-    types.func_wrap_async("[method]descriptor.read-directory", open)?;
-    types.func_wrap_async("[method]directory-entry-stream.read-directory-entry", next)
+    types.func_wrap_async("[method]descriptor.read-directory", paid(price::FILE, open))?;
+    types.func_wrap_async("[method]directory-entry-stream.read-directory-entry", paid(price::CALL, next))
 }
 
 pub(super) fn open<T: WasiHost>(

@@ -1,20 +1,22 @@
 //! Functions of `wasi:filesystem` that remove something or set its times. They need no quota, but others would see what
 //! they change.
 
+use super::super::price;
 use super::blocking::FilesystemFuture;
 use super::file_step::{Begun, Change};
 use super::files::WasiHost;
 use super::metadata::follows;
+use super::paid::paid;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{LinkerInstance, Resource};
 use wasmtime_wasi::filesystem::WasiFilesystemView;
 use wasmtime_wasi::p2::bindings::filesystem::types::{Descriptor, ErrorCode, HostDescriptor, NewTimestamp, PathFlags};
 
 pub(super) fn add_to_linker<T: WasiHost>(types: &mut LinkerInstance<'_, T>) -> wasmtime::Result<()> {
-    types.func_wrap_async("[method]descriptor.unlink-file-at", unlink_file_at)?;
-    types.func_wrap_async("[method]descriptor.remove-directory-at", remove_directory_at)?;
-    types.func_wrap_async("[method]descriptor.set-times", set_times)?;
-    types.func_wrap_async("[method]descriptor.set-times-at", set_times_at)
+    types.func_wrap_async("[method]descriptor.unlink-file-at", paid(price::FILE, unlink_file_at))?;
+    types.func_wrap_async("[method]descriptor.remove-directory-at", paid(price::FILE, remove_directory_at))?;
+    types.func_wrap_async("[method]descriptor.set-times", paid(price::FILE, set_times))?;
+    types.func_wrap_async("[method]descriptor.set-times-at", paid(price::FILE, set_times_at))
 }
 
 type Caller<'a, T> = StoreContextMut<'a, T>;
