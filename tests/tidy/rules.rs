@@ -230,6 +230,7 @@ pub(crate) const ONLY: &[Only] = &[
             "runtime/imports/wasi.rs",
             "runtime/imports/wasi/",
             "runtime/imports/http/answered.rs",
+            "runtime/imports/http/headers.rs",
             "runtime/imports/http/hooks.rs",
             "runtime/imports/http/random_replay_tests.rs",
             "runtime/imports/http/request_parts.rs",

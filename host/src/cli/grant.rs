@@ -120,7 +120,7 @@ impl GrantChange {
     {
         let event = AuditEvent::Grant { given: self.given, line: self.line.text().to_owned() };
         let record = AuditRecord::for_operator(Some(subject.id.clone()), None, event);
-        host::open_audit(config)?.record_first(vec![record], save)?;
+        host::open_audit(config)?.record_first(vec![record], || Ok::<_, anyhow::Error>(save()?))?;
         Ok(Outcome::Made)
     }
 

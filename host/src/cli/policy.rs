@@ -123,8 +123,8 @@ fn confirm_grants(file: &ConfigFile) -> anyhow::Result<ExitCode> {
     );
     let line = format!("confirmed at a terminal: all grants of {digest}");
     let record = AuditRecord::for_operator(None, None, AuditEvent::Grant { given: true, line });
-    let written = host::open_audit(&config)?.record_first(vec![record], || confirmation.confirm(&digest));
-    written.with_context(|| format!("cannot write {}", confirmation.file.display()))?;
+    let wrong = || format!("cannot write {}", confirmation.file.display());
+    host::open_audit(&config)?.record_first(vec![record], || confirmation.confirm(&digest).with_context(wrong))?;
     println!("Confirmed: running servers use them within seconds.");
     Ok(ExitCode::SUCCESS)
 }

@@ -217,8 +217,8 @@ fn comments_are_descriptions() {
     let mut client = Client::of_server(Server::start_in(home, &plugin_from("shapes", &source, "")));
     let tools = client.tools();
     let tool = |name: &str| tools.iter().find(|tool| tool["name"] == format!("shapes__{name}")).unwrap();
-    assert_eq!(tool("greet")["description"], "Greets somebody.");
-    assert_eq!(tool("geometry-area")["description"], "How large it is.");
+    let begins = |name: &str, text: &str| tool(name)["description"].as_str().unwrap().starts_with(text);
+    assert!(begins("greet", "Greets somebody.") && begins("geometry-area", "How large it is."));
     let points = &tool("geometry-centre")["inputSchema"]["properties"]["points"]["items"];
     assert_eq!(points["properties"]["x"]["description"], "To the right.");
 }

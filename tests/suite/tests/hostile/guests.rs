@@ -141,8 +141,13 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row { id: "W7.3", what: "a string of 64 MiB", outcome: "hostcall-exceeded", run: |g| run(g, "giant-string") },
     Row { id: "W7.4", what: "60,000 times the same 32 KiB", outcome: "hostcall-exceeded", run: |g| run(g, "amplify") },
-    Row { id: "W7.5", what: "2 GiB of random bytes", outcome: "trap", run: |g| run(g, "random-flood") },
-    Row { id: "W7.6", what: "2^40 random bytes", outcome: "trap", run: |g| g.run("random", json!({"n": 1_u64 << 40})) },
+    Row { id: "W7.5", what: "2 GiB of random bytes", outcome: "fuel-exhausted", run: |g| run(g, "random-flood") },
+    Row {
+        id: "W7.6",
+        what: "2^40 random bytes",
+        outcome: "fuel-exhausted",
+        run: |g| g.run("random", json!({"n": 1_u64 << 40})),
+    },
     Row {
         id: "W7.7",
         what: "a list that is longer than all numbers",

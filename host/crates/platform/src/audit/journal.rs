@@ -19,6 +19,10 @@ pub trait Journal: Send + Sync {
     fn refuses_calls(&self, _principal: &Principal) -> bool {
         false
     }
+    /// Whether nothing may be done that is not recorded.
+    fn is_required(&self) -> bool {
+        false
+    }
     /// Waits until everything so far is stored; false if it is not. Blocks.
     fn flush(&self) -> bool {
         true
@@ -28,6 +32,13 @@ pub trait Journal: Send + Sync {
         0
     }
 }
+
+/// A change was not made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "nothing was changed, since it cannot be recorded, and `required = true` under [server.audit]: make room in its folder, and see that it can be written to"
+)]
+pub struct NotRecorded;
 
 /// Where records go. Clones share the journal.
 #[derive(Clone, Default)]
@@ -54,10 +65,17 @@ impl Audit {
     }
 
     /// Makes a change that is recorded before it is made: a crash in between leaves a record without its change, and never a change
-    /// without a record. If it fails, that is recorded, too. Blocks.
-    pub fn record_first<T, E>(&self, records: Vec<AuditRecord>, change: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    /// without a record. If it fails, that is recorded, too. Where records are required and cannot be stored, the change is not made.
+    /// Blocks.
+    pub fn record_first<T, E: From<NotRecorded>>(
+        &self,
+        records: Vec<AuditRecord>,
+        change: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
         records.iter().for_each(|record| self.record(record.clone()));
-        self.flush();
+        if !self.flush() && self.journal.as_ref().is_some_and(|journal| journal.is_required()) {
+            return Err(NotRecorded.into());
+        }
         let made = change();
         if made.is_err() {
             records.into_iter().filter_map(AuditRecord::not_made).for_each(|record| self.record(record));
@@ -114,15 +132,42 @@ mod tests {
         }
     }
 
+    /// Stores nothing.
+    struct Full {
+        is_required: bool,
+    }
+
+    impl Journal for Full {
+        fn keep(&self, _: AuditRecord) {}
+        fn is_required(&self) -> bool {
+            self.is_required
+        }
+        fn flush(&self) -> bool {
+            false
+        }
+    }
+
     #[test]
     fn a_change_is_recorded_before_it_is_made() {
         let grant =
             |given| AuditRecord::for_operator(None, None, AuditEvent::Grant { given, line: "state = {}".into() });
         let kept = Arc::new(Kept::default());
         let audit = Audit::new(kept.clone());
-        let made = audit.record_first(vec![grant(true)], || Ok::<_, ()>(kept.0.lock().clone()));
+        let made = audit.record_first(vec![grant(true)], || Ok::<_, NotRecorded>(kept.0.lock().clone()));
         assert_eq!(made, Ok(vec![grant(true)]), "whoever is killed while it is made leaves the record");
-        assert_eq!(audit.record_first(vec![grant(true)], || Err::<(), _>("no room")), Err("no room"));
+        assert_eq!(audit.record_first(vec![grant(true)], || Err::<(), _>(NotRecorded)), Err(NotRecorded));
         assert_eq!(*kept.0.lock(), [grant(true), grant(true), grant(false)]);
+    }
+
+    #[test]
+    fn what_cannot_be_recorded_is_not_done_where_records_are_required() {
+        for is_required in [true, false] {
+            let (audit, mut made) = (Audit::new(Arc::new(Full { is_required })), false);
+            let result = audit.record_first(vec![], || {
+                made = true;
+                Ok::<_, NotRecorded>(())
+            });
+            assert_eq!((result.is_ok(), made), (!is_required, !is_required));
+        }
     }
 }

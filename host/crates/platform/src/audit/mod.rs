@@ -32,7 +32,7 @@ pub use call_audit::{AuditScope, CallAudit, CallTelemetry, Silence};
 pub use event::{Archived, AuditEvent, JournalEvent, NO_LANE, RecordedArguments};
 pub use event_kind::EventKind;
 pub use hash::Hash;
-pub use journal::{Audit, Journal};
+pub use journal::{Audit, Journal, NotRecorded};
 pub use line::Head;
 pub use reader::{EntryFilter, JournalEntry, JournalFollower, for_each_entry, last_entries};
 pub use record::AuditRecord;

@@ -147,6 +147,10 @@ impl Journal for FileJournal {
         self.required && (failing.load(Ordering::Relaxed) || !queue.has_place(Some(principal)))
     }
 
+    fn is_required(&self) -> bool {
+        self.required
+    }
+
     fn flush(&self) -> bool {
         let (done, kept) = sync_channel(1);
         if self.state.failing.load(Ordering::Relaxed) {

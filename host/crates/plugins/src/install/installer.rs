@@ -6,7 +6,7 @@ use super::lockfile::{InstalledPlugin, Lockfile, LockfileError, LockfileGuard, P
 use super::review::Candidate;
 use super::store::{ComponentStore, ComponentStoreError};
 use crate::package;
-use platform::audit::{Audit, AuditEvent, AuditRecord};
+use platform::audit::{Audit, AuditEvent, AuditRecord, NotRecorded};
 use platform::clock::Clock;
 use policy::{Authority, Digest, PluginId};
 use std::path::PathBuf;
@@ -21,6 +21,8 @@ pub enum InstallError {
     Lockfile(#[from] LockfileError),
     #[error(transparent)]
     ComponentStore(#[from] ComponentStoreError),
+    #[error(transparent)]
+    NotRecorded(#[from] NotRecorded),
     #[error("[{0}] is installed already: `portcullis plugin update {name}`, or install it under another name with --name", name = .0.split('.').next_back().unwrap_or_default())]
     Installed(String),
     #[error("[{0}] is not installed; `portcullis plugin list` names what is")]
@@ -231,7 +233,7 @@ impl Installer {
         if let Some(new) = new {
             store.put(&new.version.digest, &new.bytes)?;
         }
-        self.audit.record_first(records, || lockfile.save())?;
+        self.audit.record_first(records, || Ok::<_, InstallError>(lockfile.save()?))?;
         if let Err(error) = store.prune() {
             tracing::warn!("unused components could not be removed: {error}");
         }

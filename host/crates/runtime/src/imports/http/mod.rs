@@ -4,6 +4,7 @@ mod access;
 mod answered;
 mod error;
 mod exchange;
+mod headers;
 mod hooks;
 #[cfg(test)]
 mod random_replay_tests;

@@ -2,6 +2,7 @@
 
 use super::super::streams::{HttpFailure, JournaledInput, JournaledOutput, wrap_input, wrap_output};
 use super::answered::Streamed;
+use super::headers;
 use super::hooks::HttpHost;
 use super::request_parts::limit_parts;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,7 @@ type Caller<'a, T> = StoreContextMut<'a, T>;
 pub fn add_to_linker<T: HttpHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     add_only_http_to_linker_async(linker)?;
     limit_parts(linker)?;
+    headers::add_to_linker(linker)?;
     linker.allow_shadowing(true);
     let mut types = linker.instance("wasi:http/types@0.2.12")?;
     types.func_wrap_async("[method]future-incoming-response.get", get_answer)?;
