@@ -126,6 +126,22 @@ fn a_wrong_handshake_does_not_end_the_connection() {
     assert!(message["error"]["message"].as_str().unwrap().contains("params.protocolVersion"), "{message}");
 }
 
+/// What 2026-07-28 has removed is unknown to whoever speaks it, whatever else is wrong.
+#[test]
+fn what_a_version_has_removed_is_unknown_over_stdio() {
+    let mut client = Client::of(&plugin("echo", ""));
+    client.request("server/discover", json!({})).result();
+    for (at, method) in
+        ["initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"].into_iter().enumerate()
+    {
+        let (id, params) = (900 + at as u64, json!({"a": 1, "_meta": modern_meta(false)}));
+        client.server.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        let refused = client.wait(id, Instant::now());
+        assert_eq!(refused.error_code(), -32601, "{method}: {}", refused.message);
+    }
+    client.check_alive();
+}
+
 #[test]
 fn over_http_each_is_answered_under_its_id() {
     let (_server, address) = Server::start_http(&plugin("echo", ""));

@@ -117,7 +117,7 @@ pub(crate) fn wrong_params(method: &str, params: Option<&Value>, stateless: bool
 }
 
 /// Whether a request says that it is one of 2026-07-28.
-pub(crate) fn is_stateless(params: Option<&Value>) -> bool {
+fn is_stateless(params: Option<&Value>) -> bool {
     params.is_some_and(|params| params["_meta"]["io.modelcontextprotocol/protocolVersion"].is_string())
 }
 

@@ -9,7 +9,7 @@ use crate::direct_call::{DirectCall, DirectResponse};
 use crate::server_context::ServerContext;
 use crate::subscriptions::task_listen;
 use crate::transport::shutdown::FLUSH_TIMEOUT;
-use crate::unreadable::{Unreadable, is_stateless, wrong_params};
+use crate::unreadable::Unreadable;
 use bytes::BytesMut;
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
@@ -48,6 +48,8 @@ pub(super) struct Connection {
     /// CPU time of the last of them, and of all whose answers wait.
     last_cpu: Duration,
     waiting_cpu: Duration,
+    /// Whether rmcp has a request already.
+    has_begun: bool,
     /// When the last request came.
     last_request: Option<Instant>,
     clock: Arc<dyn Clock>,
@@ -59,6 +61,7 @@ impl Connection {
     pub(super) fn new(server: Arc<ServerContext>, input: Input, output: Output, shutdown: Shutdown) -> Self {
         Self {
             clock: server.runner.clock(),
+            has_begun: false,
             last_request: None,
             server,
             lines: FramedRead::with_capacity(input, LineDecoder::default(), READ),
@@ -109,6 +112,7 @@ impl Connection {
             // During shutdown, a response or a cancel helps running requests to end.
             message => {
                 if matches!(message, ClientJsonRpcMessage::Request(_)) {
+                    self.has_begun = true;
                     self.last_request = Some(self.clock.now());
                 }
                 self.running.track(&message);
@@ -132,14 +136,15 @@ impl Connection {
                 return None;
             }
         };
-        // rmcp would end the connection if its first request is one of these.
-        if let ClientJsonRpcMessage::Request(request) = &message
+        // rmcp would end the connection if its first request is one of these. Later ones it passes on to the handler, which knows what
+        // the client speaks.
+        if !self.has_begun
+            && let ClientJsonRpcMessage::Request(request) = &message
             && let ClientRequest::CustomRequest(custom) = &request.request
             && !task_listen::is_passed_on(&custom.params)
-            && let Some(wrong) =
-                wrong_params(&custom.method, custom.params.as_ref(), is_stateless(custom.params.as_ref()))
+            && let Some(wrong) = Unreadable::of_params(&text)
         {
-            self.refuse(wrong, Some(request.id.clone()));
+            self.refuse(wrong.error(), wrong.id);
             return None;
         }
         Some(message)
