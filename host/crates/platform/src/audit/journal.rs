@@ -73,10 +73,9 @@ impl Audit {
         change: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
         records.iter().for_each(|record| self.record(record.clone()));
-        if !self.flush() && self.journal.as_ref().is_some_and(|journal| journal.is_required()) {
-            return Err(NotRecorded.into());
-        }
-        let made = change();
+        let may_be_made = self.flush() || !self.journal.as_ref().is_some_and(|journal| journal.is_required());
+        // A record that was not stored now may be stored later.
+        let made = if may_be_made { change() } else { Err(NotRecorded.into()) };
         if made.is_err() {
             records.into_iter().filter_map(AuditRecord::not_made).for_each(|record| self.record(record));
             self.flush();
@@ -132,13 +131,16 @@ mod tests {
         }
     }
 
-    /// Stores nothing.
+    /// Stores nothing now.
     struct Full {
         is_required: bool,
+        waiting: Kept,
     }
 
     impl Journal for Full {
-        fn keep(&self, _: AuditRecord) {}
+        fn keep(&self, record: AuditRecord) {
+            self.waiting.keep(record);
+        }
         fn is_required(&self) -> bool {
             self.is_required
         }
@@ -147,10 +149,12 @@ mod tests {
         }
     }
 
+    fn grant(given: bool) -> AuditRecord {
+        AuditRecord::for_operator(None, None, AuditEvent::Grant { given, line: "state = {}".into() })
+    }
+
     #[test]
     fn a_change_is_recorded_before_it_is_made() {
-        let grant =
-            |given| AuditRecord::for_operator(None, None, AuditEvent::Grant { given, line: "state = {}".into() });
         let kept = Arc::new(Kept::default());
         let audit = Audit::new(kept.clone());
         let made = audit.record_first(vec![grant(true)], || Ok::<_, NotRecorded>(kept.0.lock().clone()));
@@ -162,12 +166,14 @@ mod tests {
     #[test]
     fn what_cannot_be_recorded_is_not_done_where_records_are_required() {
         for is_required in [true, false] {
-            let (audit, mut made) = (Audit::new(Arc::new(Full { is_required })), false);
-            let result = audit.record_first(vec![], || {
+            let (full, mut made) = (Arc::new(Full { is_required, waiting: Kept::default() }), false);
+            let result = Audit::new(full.clone()).record_first(vec![grant(true)], || {
                 made = true;
                 Ok::<_, NotRecorded>(())
             });
             assert_eq!((result.is_ok(), made), (!is_required, !is_required));
+            let waiting = if is_required { vec![grant(true), grant(false)] } else { vec![grant(true)] };
+            assert_eq!(*full.waiting.0.lock(), waiting, "what is stored later is true");
         }
     }
 }
