@@ -5,7 +5,7 @@ use super::options::ConfigFile;
 use super::stop_signals::stop_signals;
 use crate::config::{Config, parse_listen_address};
 use crate::host::{self, Host};
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use mcp::transport::{HttpOptions, HttpServer, LegacyOptions, serve_account_pages, serve_metrics, serve_stdio};
 use mcp::{IdempotencyKeys, ParkedCalls, Server, ServerParts, StandInTools, Tasks};
 use platform::clock::{Clock, SystemClock};
@@ -20,6 +20,7 @@ use policy::Principal;
 use runtime::engine::open_page_map;
 use services::connections::ConnectionBroker;
 use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -61,10 +62,22 @@ impl Serve {
     pub(super) fn confined(self) -> anyhow::Result<Serving> {
         let mut config = Config::load(&self.file.config)?;
         config.http = self.http.or(config.http);
+        ensure!(
+            config.http.is_some() || !is_stdin(&self.file.config),
+            "the configuration comes from stdin, where the client would be: serve over HTTP with --http, or write it into a file"
+        );
         config.confine &= !self.no_confine;
         config.auth.anonymous |= self.insecure;
         Ok(Serving { strict: self.strict, ..Serving::confined(config, &self.file.config, false)? })
     }
+}
+
+/// Whether a path leads to this process's stdin.
+fn is_stdin(path: &Path) -> bool {
+    let same = |there: std::fs::Metadata, stdin: rustix::fs::Stat| {
+        (there.dev(), there.ino()) == (stdin.st_dev, stdin.st_ino) && !there.is_file()
+    };
+    std::fs::metadata(path).ok().zip(rustix::fs::fstat(std::io::stdin()).ok()).is_some_and(|(a, b)| same(a, b))
 }
 
 impl Serving {

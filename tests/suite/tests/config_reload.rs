@@ -147,3 +147,10 @@ fn a_plugin_that_no_longer_loads_still_loses_revoked_grants() {
     eventually(PATIENCE, || (names(&mut client).len() == 2).then_some(())).unwrap();
     assert_eq!(client.run("edition", json!({})).good(), "edition=B");
 }
+
+/// Its client would be there.
+#[test]
+fn a_server_over_stdio_takes_no_configuration_from_stdin() {
+    let refused = portcullis(&Home::new(), &["serve", "--config", "/dev/stdin"]);
+    assert!(refused.refused().contains("comes from stdin, where the client would be"), "{refused:?}");
+}
