@@ -195,9 +195,9 @@ impl Inbox {
     pub(super) fn excerpt(&self, after: Option<&str>) -> InboxExcerpt {
         let known = after.and_then(|id| id.strip_prefix(&self.name)?.strip_prefix('-')?.parse().ok());
         let after = known.filter(|number| *number <= self.newest).unwrap_or(0);
-        let entries: Vec<_> =
-            self.events.iter().filter(|entry| entry.number > after && !entry.is_hidden).cloned().collect();
-        let dropped = (self.newest - after).saturating_sub(entries.len() as u64);
+        let unread = || self.events.iter().filter(|entry| entry.number > after);
+        let entries: Vec<_> = unread().filter(|entry| !entry.is_hidden).cloned().collect();
+        let dropped = (self.newest - after).saturating_sub(unread().count() as u64);
         InboxExcerpt { name: self.name.clone(), entries, newest: self.newest, dropped }
     }
 }

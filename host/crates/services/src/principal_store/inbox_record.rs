@@ -62,6 +62,8 @@ impl Inbox {
     /// Without what is over. Events of plugins that are not there are kept and not shown.
     pub(super) fn from_record(record: InboxRecord, moment: Moment, is_there: &dyn Fn(&str) -> bool) -> Self {
         let InboxRecord { name, newest, events, seen } = record;
+        // There is a number for the next event, whatever is stored.
+        let newest = newest.min(u64::MAX / 2);
         let mut inbox = Self { name, newest, stored: newest, ..Self::default() };
         for EventRecord { number, event, source, time, expires } in events {
             let (Some(expires), Some(wall)) = (moment.end(expires, MAX_AGE), from_millis(time)) else { continue };
