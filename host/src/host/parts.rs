@@ -36,8 +36,8 @@ pub fn open_audit(config: &Config) -> Result<Audit, StartError> {
     Ok(Audit::new(Arc::new(journal)))
 }
 
-/// Opens the store of tasks, idempotency keys, parked calls and what plugins publish. Without a state folder, they do not outlive the process. If the one
-/// that there is cannot be used, the store says why, and keeps nothing: a call would run twice whose key it has.
+/// Opens the store of tasks, idempotency keys, parked calls and what plugins publish. Without a state folder, they do not outlive
+/// the process. If the one that there is cannot be used, the store says why, and keeps nothing: a call would run twice whose key it has.
 pub async fn open_durable_store(config: &Config, clock: Arc<dyn Clock>) -> TaskStore {
     let Some(folder) = config.state.clone() else {
         tracing::info!(

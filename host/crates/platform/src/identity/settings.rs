@@ -82,7 +82,10 @@ impl TryFrom<OAuthTable> for OAuthSettings {
             None => vec![resource.as_str().to_owned()],
         };
         if audience.is_empty() || audience.iter().chain(&table.client_ids).any(String::is_empty) {
-            return Err("an audience or client id is empty, so that it would accept nobody or everybody".into());
+            return Err(
+                "`audience` names nothing, or it or `client-ids` has an empty name: leave out what you do not use"
+                    .into(),
+            );
         }
         let OAuthTable { issuer, client_ids, jwks, required_scopes, .. } = table;
         Ok(Self { issuer, resource, audience, client_ids, jwks, required_scopes })

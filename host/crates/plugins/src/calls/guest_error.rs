@@ -50,6 +50,7 @@ pub(super) fn note_of_failure(plugin: &Plugin, imports: &CallImports, message: &
 /// What to say of a file that the guest did not find. It does not see what is outside the granted directories: its library says
 /// that there is no such file, and the host hears of no path.
 fn missing_file(imports: &CallImports, message: &str) -> Option<String> {
+    // The last is written with a capital in C and without one in Go.
     const NOT_FOUND: [&str; 4] =
         ["(os error 44)", "[Errno 44]", "pre-opened file descriptor", "o such file or directory"];
     let authority = &imports.scope.authority;

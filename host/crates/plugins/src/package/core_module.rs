@@ -17,7 +17,7 @@ const OTHER: &str = "it is a core module, not a component; build for the target 
                      `wasm-tools component new`";
 
 /// What modules of Spin imported before it had components, and what those export that answer HTTP.
-const SPIN: [&str; 8] = [
+const NAMES_OF_SPIN: [&str; 8] = [
     "handle-http-request",
     "wasi-outbound-http",
     "outbound-redis",
@@ -32,24 +32,31 @@ const SPIN: [&str; 8] = [
 pub(super) fn advice(bytes: &[u8]) -> &'static str {
     let sections = Parser::new(0).parse_all(bytes).map_while(Result::ok);
     let before_code = sections.take_while(|payload| !matches!(payload, Payload::CodeSectionStart { .. }));
-    let names = before_code.flat_map(|payload| match payload {
-        Payload::ImportSection(section) => {
-            section.into_imports().map_while(Result::ok).take(MAX_NAMES).map(|import| import.module).collect()
+    let of_section = |payload| -> Vec<&str> {
+        match payload {
+            Payload::ImportSection(section) => {
+                section.into_imports().map_while(Result::ok).take(MAX_NAMES).map(|import| import.module).collect()
+            }
+            Payload::ExportSection(section) => {
+                section.into_iter().map_while(Result::ok).take(MAX_NAMES).map(|export| export.name).collect()
+            }
+            _ => Vec::new(),
         }
-        Payload::ExportSection(section) => {
-            section.into_iter().map_while(Result::ok).take(MAX_NAMES).map(|export| export.name).collect()
-        }
-        _ => Vec::new(),
-    });
-    let known = names.filter_map(|name| match name {
-        _ if name.starts_with("extism:") => Some((0, EXTISM)),
-        _ if SPIN.contains(&name) => Some((1, OLD_SPIN)),
-        _ if name.starts_with("__wbindgen") || name == "wbg" => Some((2, JAVASCRIPT)),
-        "wasi_snapshot_preview1" | "wasi_unstable" => Some((3, WASI_0_1)),
-        _ => None,
-    });
-    // Most modules import WASI, too.
-    known.min_by_key(|(rank, _)| *rank).map_or(OTHER, |(_, advice)| advice)
+    };
+    let names: Vec<&str> = before_code.flat_map(of_section).take(2 * MAX_NAMES).collect();
+    let any = |is_known: fn(&str) -> bool| names.iter().any(|name| is_known(name));
+    // Most modules import WASI, too, so that is asked last.
+    if any(|name| name.starts_with("extism:")) {
+        EXTISM
+    } else if any(|name| NAMES_OF_SPIN.contains(&name)) {
+        OLD_SPIN
+    } else if any(|name| name.starts_with("__wbindgen") || name == "wbg") {
+        JAVASCRIPT
+    } else if any(|name| ["wasi_snapshot_preview1", "wasi_unstable"].contains(&name)) {
+        WASI_0_1
+    } else {
+        OTHER
+    }
 }
 
 #[cfg(test)]

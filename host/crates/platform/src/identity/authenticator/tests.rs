@@ -1,6 +1,8 @@
 //! The authenticator with tokens and keys made here. The issuer is a map of documents; time moves only when told to.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod issuers;
+
 use super::super::jwks::DocumentFetcher;
 use super::super::settings::OAuthSettings;
 use super::*;
@@ -370,5 +372,3 @@ fn challenges_lead_to_the_metadata() {
     }
     assert!(resource.document("/.well-known/oauth-protected-resource/x").is_none());
 }
-
-mod issuers;

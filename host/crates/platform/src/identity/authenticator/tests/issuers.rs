@@ -2,7 +2,6 @@
 
 use super::*;
 
-/// What common issuers write into their access tokens.
 #[tokio::test]
 async fn tokens_of_common_issuers() {
     let id = "6e74172b-be56-4843-9ff4-e66a39bb12e3";
