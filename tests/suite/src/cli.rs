@@ -84,6 +84,9 @@ fn command_of(mut command: Command, home: &Home, arguments: &[&str]) -> Ran {
     run(command)
 }
 
+/// When a command has to have ended. The first build with a tool chain compiles libraries, perhaps beside other tests.
+const COMMAND_PATIENCE: Duration = Duration::from_secs(5 * PATIENCE.as_secs());
+
 /// Runs any command until it ends.
 pub fn run(mut command: Command) -> Ran {
     let start = Instant::now();
@@ -91,7 +94,7 @@ pub fn run(mut command: Command) -> Ran {
     let mut child = command.spawn().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
     let stdout = gather(child.stdout.take().expect("stdout is piped"));
     let stderr = gather(child.stderr.take().expect("stderr is piped"));
-    let ended = crate::eventually(PATIENCE, || child.try_wait().expect("waiting for a command"));
+    let ended = crate::eventually(COMMAND_PATIENCE, || child.try_wait().expect("waiting for a command"));
     if ended.is_none() {
         let _ = child.kill();
     }

@@ -104,6 +104,7 @@ mod tls;
 mod transcripts;
 
 mod upstream;
+mod waiting_calls;
 mod wassette;
 mod watching;
 mod wire;

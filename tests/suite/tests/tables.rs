@@ -101,7 +101,7 @@ fn abandoned_sessions_leave_the_others_alone() {
     let before = server.memory();
     server.forget_peak();
     let (many, _) = many();
-    let mut opened = 0;
+    let (mut opened, begun) = (0, Instant::now());
     for from in (0..many).step_by(AT_ONCE as usize) {
         // Each is a whole handshake, and nobody comes back for its session.
         let params =
@@ -117,8 +117,9 @@ fn abandoned_sessions_leave_the_others_alone() {
     let kept = server.peak_memory().saturating_sub(before);
     println!("hostile: sessions: {} KiB held at most for {many} abandoned ones, {opened} were opened", kept >> 10);
     assert!(kept <= KEPT, "{} MiB", kept >> 20);
-    // One principal may have half of a thousand.
-    assert!(opened > 400 && opened <= 500, "{opened} sessions");
+    // One principal may have half of a thousand, and on a slow machine new ones take the places of those that are idle for 30 s.
+    let turns = 1 + begun.elapsed().as_secs() / 30;
+    assert!(opened > 400 && opened as u64 <= 500 * turns, "{opened} sessions in {turns} times 30 s");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What a request says about itself, apart from its parameters.
 
+use bytes::Bytes;
 use policy::Principal;
 use protocol::names::CORRELATION_META;
 use protocol::questions;
@@ -59,6 +60,24 @@ pub(crate) fn principal(message: &Extensions) -> Option<&Principal> {
 /// Whether a message came over HTTP, with headers.
 pub(crate) fn is_http(message: &Extensions) -> bool {
     message.get::<axum::http::request::Parts>().is_some()
+}
+
+/// The text of a request of a session, if it is short enough to be kept with a call that waits.
+#[derive(Clone)]
+pub(crate) struct RequestText(pub(crate) Bytes);
+
+impl RequestText {
+    /// Bytes of the longest text. Bounds what is stored of a client that calls and never answers.
+    const MOST: usize = 64 << 10;
+
+    pub(crate) fn new(text: &Bytes) -> Option<Self> {
+        (text.len() <= Self::MOST).then(|| Self(text.clone()))
+    }
+
+    /// The one that the transport put into the request.
+    pub(crate) fn from_message(message: &Extensions) -> Option<Self> {
+        message.get::<axum::http::request::Parts>()?.extensions.get().cloned()
+    }
 }
 
 /// Set when the answer to a request is large: on whose behalf the transport then serializes it in the compute pool. Clones

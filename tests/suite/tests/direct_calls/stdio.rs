@@ -2,7 +2,7 @@
 
 use super::{config, home, journal, records, requests, sent, sent_by, stable};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -29,6 +29,12 @@ fn with_unknown_field(line: &str) -> String {
     line.replace(r#""_meta":{"#, r#""_meta":{"unknown":1,"#).replace(",}", "}")
 }
 
+/// The id of a line that is certainly answered. Others are answered at once, or never.
+fn id_of_request(line: &str) -> Option<String> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    message["method"].is_string().then(|| message["id"].to_string())
+}
+
 /// Sends the lines in batches. The answers by id, for each id in a fixed order.
 fn exchange(server: &mut Server, lines: &[String]) -> BTreeMap<String, Vec<Value>> {
     server.send(&opening());
@@ -37,7 +43,13 @@ fn exchange(server: &mut Server, lines: &[String]) -> BTreeMap<String, Vec<Value
     }
     // The end of the input would leave running calls little time.
     // One idle moment may be that of a call that sleeps, or of a busy machine: it has to answer in between.
-    let mut received = Vec::new();
+    let (mut received, mut open): (Vec<Value>, BTreeSet<String>) =
+        (Vec::new(), lines.iter().filter_map(|line| id_of_request(line)).collect());
+    while !open.is_empty() {
+        let (_, answer) = server.receive(PATIENCE).unwrap_or_else(|| panic!("no answer to {open:?}\n{}", server.log()));
+        open.remove(&answer["id"].to_string());
+        received.push(answer);
+    }
     for id in ["idle", "still idle", "idle at the end"] {
         Watch::start(server).until_idle(server);
         server.send(&listing(id));

@@ -1,6 +1,7 @@
 //! Questions to clients of 2025-11-25: requests of the server on the stream of the request they belong to.
 
 use super::wait_permits::{WaitPermit, WaitPermits};
+use super::waiting_call::{CallKeeper, QuestionId};
 use crate::client::pending::{PendingQuestions, PendingRequest};
 use crate::reverse::request;
 use futures::StreamExt as _;
@@ -9,7 +10,7 @@ use futures::stream::FuturesUnordered;
 use platform::random::random_text;
 use policy::Principal;
 use protocol::questions;
-use rmcp::model::{ClientResult, ElicitRequestParams, ErrorCode, InputRequest, ServerRequest};
+use rmcp::model::{ClientResult, ElicitRequestParams, ErrorCode, GetExtensions as _, InputRequest, ServerRequest};
 use rmcp::service::{Peer, PeerRequestOptions, RoleServer, ServiceError};
 use runtime::engine::HeldResources;
 use runtime::imports::{CheckedQuestion, ClientError, ClientReply};
@@ -27,7 +28,10 @@ pub(super) struct StreamQuestions<'a> {
     /// A call needs one permit, however many requests it waits for.
     permit: Weak<WaitPermit>,
     over: CancellationToken,
-    asked: FuturesUnordered<BoxFuture<'a, ()>>,
+    /// Keeps the call while it waits; none if its stream ends with the process.
+    keeper: Option<CallKeeper>,
+    /// Each ends with the ids of its questions.
+    asked: FuturesUnordered<BoxFuture<'a, Vec<i64>>>,
 }
 
 impl<'a> StreamQuestions<'a> {
@@ -37,9 +41,10 @@ impl<'a> StreamQuestions<'a> {
         permits: &'a Arc<WaitPermits>,
         principal: &'a Principal,
         held: HeldResources,
+        keeper: Option<CallKeeper>,
     ) -> Self {
         let (over, asked) = (CancellationToken::new(), FuturesUnordered::new());
-        Self { peer, correlation, permits, principal, held, permit: Weak::new(), over, asked }
+        Self { peer, correlation, permits, principal, held, permit: Weak::new(), over, keeper, asked }
     }
 
     pub(super) fn ask(&mut self, request: PendingRequest) {
@@ -50,7 +55,11 @@ impl<'a> StreamQuestions<'a> {
         {
             Ok(held) => {
                 self.permit = Arc::downgrade(&held);
-                let asking = ask(self.peer.clone(), request, self.correlation, self.over.clone(), held);
+                let ids = match (&request, &mut self.keeper) {
+                    (PendingRequest::Questions(questions), Some(keeper)) => keeper.ask(questions),
+                    _ => Vec::new(),
+                };
+                let asking = ask(self.peer.clone(), request, ids, self.correlation, self.over.clone(), held);
                 self.asked.push(Box::pin(asking));
             }
             Err(limit) => request.refuse_over_limit(limit),
@@ -64,7 +73,11 @@ impl<'a> StreamQuestions<'a> {
 
     /// Waits for one of them to end. None if there is none.
     pub(super) async fn next(&mut self) -> Option<()> {
-        self.asked.next().await
+        let ids = self.asked.next().await?;
+        if let Some(keeper) = &mut self.keeper {
+            keeper.end(&ids);
+        }
+        Some(())
     }
 
     /// Withdraws what a call that is over still waits for.
@@ -75,24 +88,27 @@ impl<'a> StreamQuestions<'a> {
 }
 
 /// Asks the client and passes its answer on. Questions that are not answered in time, or before the call is `over`, are
-/// withdrawn, so that no client keeps showing them.
+/// withdrawn, so that no client keeps showing them. `ids` are those of the questions, if the call is kept.
 async fn ask(
     peer: Peer<RoleServer>,
     ask: PendingRequest,
+    ids: Vec<i64>,
     correlation: Option<&str>,
     over: CancellationToken,
     permit: Arc<WaitPermit>,
-) {
+) -> Vec<i64> {
     match ask {
-        PendingRequest::Questions(questions) => ask_questions(peer, questions, correlation, over).await,
+        PendingRequest::Questions(questions) => ask_questions(peer, questions, &ids, correlation, over).await,
         PendingRequest::ReverseCall(call) => request::send(peer, call, over).await,
     }
     drop(permit);
+    ids
 }
 
 async fn ask_questions(
     peer: Peer<RoleServer>,
     pending: PendingQuestions,
+    ids: &[i64],
     correlation: Option<&str>,
     over: CancellationToken,
 ) {
@@ -101,8 +117,10 @@ async fn ask_questions(
         Err(error) => Err(ClientError::Failed(error.message.into_owned())),
         Ok(mut requests) => {
             let void = over.child_token();
-            let asking =
-                pending.questions().iter().map(|(key, question)| ask_one(&peer, question, requests.remove(key), &void));
+            let asking = pending.questions().iter().enumerate().map(|(at, (key, question))| {
+                let id = ids.get(at).copied().map(QuestionId);
+                ask_one(&peer, question, requests.remove(key), id, &void)
+            });
             let mut asking = pin!(join_all(asking.collect::<Vec<_>>()));
             match tokio::time::timeout(timeout, &mut asking).await {
                 Ok(_) if over.is_cancelled() => Err(ClientError::Cancelled),
@@ -122,13 +140,17 @@ async fn ask_one(
     peer: &Peer<RoleServer>,
     question: &CheckedQuestion,
     request: Option<InputRequest>,
+    id: Option<QuestionId>,
     void: &CancellationToken,
 ) -> ClientReply {
     let failed = |error: ServiceError| ClientReply::Failed(format!("the client did not answer: {error}"));
-    let request = match request.ok_or("it is missing".to_owned()).and_then(server_request) {
+    let mut request = match request.ok_or("it is missing".to_owned()).and_then(server_request) {
         Ok(request) => request,
         Err(reason) => return ClientReply::Failed(format!("the question cannot be sent to this client: {reason}")),
     };
+    if let Some(id) = id {
+        request.extensions_mut().insert(id);
+    }
     let mut sent = match peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await {
         Ok(sent) => sent,
         Err(error) => return failed(error),

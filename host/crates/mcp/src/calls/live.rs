@@ -5,6 +5,7 @@
 use super::legacy_questions::StreamQuestions;
 use super::parked_records::StoredCall;
 use super::wait_permits::WaitPermits;
+use super::waiting_call::CallKeeper;
 use crate::client::asker::QueuedClient;
 use crate::client::chunk_record::ChunkRecord;
 use crate::client::notification_sender::NotificationSender;
@@ -143,6 +144,7 @@ impl LiveCall {
         principal: &Principal,
         correlation: Option<&str>,
         request: ServedRequest,
+        keeper: Option<CallKeeper>,
         mut leave: Option<Leave<T>>,
     ) -> RoundEnd<T> {
         let LiveCall { mut call, end: ClientEnd { mut stream, view, cancel, held, life, fuel, steering }, unasked } =
@@ -151,7 +153,7 @@ impl LiveCall {
             let end = ClientEnd { stream, view, cancel, held, life, fuel: fuel.clone(), steering: steering.clone() };
             RoundEnd::Waiting(Box::new(LiveCall::new(call, end)), pending)
         };
-        let ServedRequest { notifications, questions, cancel: gone } = request;
+        let ServedRequest { notifications, questions, cancel: gone, .. } = request;
         let record = stream.record();
         let sender = NotificationSender::new(notifications, record.call_id());
         let mut early_outcome = None;
@@ -162,7 +164,8 @@ impl LiveCall {
                 Err(outcome) => early_outcome = Some(outcome),
             }
         }
-        let mut asked = questions.map(|peer| StreamQuestions::new(peer, correlation, permits, principal, held.clone()));
+        let ask_with = |peer| StreamQuestions::new(peer, correlation, permits, principal, held.clone(), keeper);
+        let mut asked = questions.map(ask_with);
         let leaving = CancellationToken::new();
         let forward_rest = |stream: EventStream| Some(stream.forward(sender.clone(), leaving.clone()));
         let mut forwarding = forward_rest(stream);

@@ -9,3 +9,4 @@ pub(crate) mod parking_store;
 pub(crate) mod seal;
 pub(crate) mod steering;
 pub(crate) mod wait_permits;
+pub(crate) mod waiting_call;

@@ -25,7 +25,7 @@ pub(crate) type ParkedId = [u8; 16];
 pub(crate) struct TokenSealer(XChaCha20Poly1305);
 
 /// What a token is bound to: everything that must be the same in the request that resumes the call.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct RequestBinding(Vec<u8>);
 
 impl RequestBinding {
@@ -47,6 +47,11 @@ impl RequestBinding {
             bound.extend(part);
         }
         Self(bound)
+    }
+
+    /// All of it, to compare with.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        self.0.clone()
     }
 
     /// Binds it to a kind of token too, so that no token works as the other kind.

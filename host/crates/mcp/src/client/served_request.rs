@@ -2,6 +2,7 @@
 
 use super::format::NotificationFormat;
 use super::notification_sender::NotificationTarget;
+use crate::calls::waiting_call::ResumableStream;
 use crate::request_context::is_stateless;
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use tokio_util::sync::CancellationToken;
@@ -11,6 +12,8 @@ pub(crate) struct ServedRequest {
     pub(crate) notifications: Option<NotificationTarget>,
     /// Where questions are sent; none if a question ends the request.
     pub(crate) questions: Option<Peer<RoleServer>>,
+    /// Its stream, if that outlives the process.
+    pub(crate) stream: Option<ResumableStream>,
     /// Cancelled when nobody wants the result any more.
     pub(crate) cancel: CancellationToken,
 }
@@ -21,13 +24,14 @@ impl ServedRequest {
         Self {
             notifications: format.map(|format| NotificationTarget::new(format, context)),
             questions: (!is_stateless(context)).then(|| context.peer.clone()),
+            stream: context.extensions.get().cloned(),
             cancel: context.ct.clone(),
         }
     }
 
     /// A request that is answered with the end of its round, and with nothing before.
     pub(crate) fn answered_once(cancel: CancellationToken) -> Self {
-        Self { notifications: None, questions: None, cancel }
+        Self { notifications: None, questions: None, stream: None, cancel }
     }
 
     /// The call goes on when its client is gone, and until this is cancelled.

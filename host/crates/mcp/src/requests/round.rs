@@ -8,6 +8,7 @@ use crate::calls::parked_calls::{NotParked, Parked};
 use crate::calls::parked_records::ParkedRecord;
 use crate::calls::seal::RequestBinding;
 use crate::calls::steering::RunningCallGuard;
+use crate::calls::waiting_call::{CallKeeper, ResumableStream};
 use crate::client::chunk_record::ChunkRecord;
 use crate::client::pending::{ResumeToken, RoundRequests};
 use crate::client::served_request::ServedRequest;
@@ -70,76 +71,44 @@ pub(crate) enum RoundOutcome {
 pub(crate) type RunningRound = BoxFuture<'static, Result<RoundOutcome, ErrorData>>;
 
 /// Takes the parked call, or begins one. The error is a sentence for the client; nothing has changed then.
-pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest) -> Result<RunningRound, &'static str> {
-    let RoundRequest { method, name, target, context, parent, resumes, input, served, follower, task } = request;
-    let (task, guard) = task.map(|KeyedCall { task, guard }| (task, guard)).unzip();
-    let binding = || binding(method, &name, &target, &context);
-    if let Some((token, kind)) = resumes {
-        let binding = binding();
-        let parked = server.parked_calls.find(&token, kind, &binding)?;
-        let server = server.clone();
-        let invalid = |reason| Ok(RoundOutcome::NotBegun(ErrorData::invalid_params(reason, None)));
-        return Ok(match parked {
-            Parked::Here(mut live, pending) => {
-                let begins =
-                    task_call::begins(&name, &target, live.record().call_id(), &context, &input, follower, task);
-                let CallContext { principal, correlation_id, .. } = context;
-                let round = LiveRound { principal, correlation_id, binding, served, begins };
-                Box::pin(async move {
-                    if let Err(reason) = server.parked_calls.claim(&mut live, kind).await {
-                        return invalid(reason);
-                    }
-                    round.serve(server, live.resume(pending, input)).await
-                })
-            }
-            Parked::Stored(id) => Box::pin(async move {
-                let stored = match server.parked_calls.load(id, kind).await {
-                    Ok(stored) => stored,
-                    Err(reason) => return invalid(reason),
-                };
-                let call = stored.call.as_str().into();
-                let begins = task_call::begins(&name, &target, &call, &context, &input, follower, task);
-                let (principal, correlation_id) = (context.principal.clone(), context.correlation_id.clone());
-                let round = LiveRound { principal, correlation_id, binding, served, begins };
-                let (mut live, mut stored) = match take_up(&server, stored, &name, target, context, input) {
-                    Ok(taken) => taken,
-                    Err(reason) => return invalid(reason),
-                };
-                let journal = live.life().journal.clone();
-                let outcome = round.serve(server.clone(), live).await?;
-                Ok(match outcome {
-                    RoundOutcome::Finished(ended, record)
-                        if ended.result.as_ref().is_err_and(CallError::was_not_started) =>
-                    {
-                        let Some(steps) = journal.export() else { return Ok(RoundOutcome::GivenUp(ended, record)) };
-                        stored.steps = steps;
-                        server.parked_calls.put_back(id, &stored).await;
-                        RoundOutcome::Finished(ended, record)
-                    }
-                    outcome => outcome,
-                })
-            }),
-        });
+pub(crate) fn begin(server: &Arc<ServerContext>, mut request: RoundRequest) -> Result<RunningRound, &'static str> {
+    if let Some((token, kind)) = request.resumes.take() {
+        return resume(server, request, &token, kind);
     }
+    let RoundRequest { method, name, target, context, parent, input, served, follower, task, .. } = request;
+    let (task, guard) = task.map(|KeyedCall { task, guard }| (task, guard)).unzip();
+    // A call within another one cannot be taken up without that one. What becomes of a key's call is known by its key.
+    let kept = server.parked_calls.are_stored() && parent.is_none();
+    let stream = served.stream.clone().filter(|_| kept && guard.is_none());
+    let waiting = served.stream.as_ref().and_then(ResumableStream::take_resumed);
+    let context = match &waiting {
+        Some(waiting) => CallContext { id: waiting.call.as_str().into(), ..context },
+        None => context,
+    };
     let begins = task_call::begins(&name, &target, &context.id, &context, &input, follower, task);
     let at_once = task_call::is_task_only(&target);
     if at_once && begins.is_none() {
         return Ok(Box::pin(async { Ok(RoundOutcome::NotBegun(task_call::needs_extension())) }));
     }
     let stateless = served.is_stateless();
-    // A call within another one cannot be taken up without that one.
-    let outlives = (stateless && server.parked_calls.are_stored()) || (begins.is_some() && server.tasks.are_durable());
-    let direct = input.can_answer_nothing() && served.notifications.is_none() && begins.is_none();
-    let journal = match outlives && parent.is_none() && !direct {
-        true => CallJournal::in_memory(server.lanes.clock.clone()),
-        false if guard.is_some() => CallJournal::unrecorded(server.lanes.clock.clone()),
-        false => CallJournal::default(),
+    let outlives = (kept && (stateless || stream.is_some()))
+        || (begins.is_some() && server.tasks.are_durable() && parent.is_none());
+    let direct = input.can_answer_nothing() && served.notifications.is_none() && begins.is_none() && waiting.is_none();
+    let clock = server.lanes.clock.clone();
+    let journal = match &waiting {
+        Some(waiting) => match waiting.journal(clock, &binding(method, &name, &target, &context)) {
+            Ok(journal) => journal,
+            Err(error) => return Ok(Box::pin(async { Ok(RoundOutcome::NotBegun(error)) })),
+        },
+        None if outlives && !direct => CallJournal::in_memory(clock),
+        None if guard.is_some() => CallJournal::unrecorded(clock),
+        None => CallJournal::default(),
     };
     if let Some(guard) = guard {
         journal.guard_effects(guard);
     }
     let fuel = begins.is_some().then(FuelAccount::default);
-    let started = StartedCall::register(server, &name, &target, &context, stateless, journal, fuel);
+    let started = StartedCall::register(server, &name, &target, &context, stateless, journal.clone(), fuel);
     if direct {
         let StartedCall { running, steering, record, journal, .. } = started;
         let link = ClientLink {
@@ -154,11 +123,20 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest) -> Resul
         let call = run(server.runner.clone(), running, target, CallRequest { context, link, parent, journal });
         return Ok(Box::pin(async move { finished(call.await, record, stateless) }));
     }
+    let binding = binding(method, &name, &target, &context);
+    if let (Some(_), Some(stream)) = (&waiting, &served.stream) {
+        stream.keeps(&journal);
+    }
+    let keeper = stream.map(|stream| {
+        let (clock, call) = (server.lanes.clock.clone(), context.id.clone());
+        CallKeeper::new(&stream, clock, journal, call, binding.clone(), waiting.as_ref())
+    });
     let round = LiveRound {
         principal: context.principal.clone(),
         correlation_id: context.correlation_id.clone(),
-        binding: binding(),
+        binding,
         served,
+        keeper,
         begins,
     };
     let live = started.live(server, target, context, parent, input);
@@ -166,6 +144,61 @@ pub(crate) fn begin(server: &Arc<ServerContext>, request: RoundRequest) -> Resul
         true => Ok(Box::pin(round.begin_task(server.clone(), live))),
         false => Ok(Box::pin(round.serve(server.clone(), live))),
     }
+}
+
+/// Goes on with a parked call.
+fn resume(
+    server: &Arc<ServerContext>,
+    request: RoundRequest,
+    token: &str,
+    kind: ResumeToken,
+) -> Result<RunningRound, &'static str> {
+    let RoundRequest { method, name, target, context, input, served, follower, task, .. } = request;
+    let task = task.map(|keyed| keyed.task);
+    let binding = binding(method, &name, &target, &context);
+    let parked = server.parked_calls.find(token, kind, &binding)?;
+    let server = server.clone();
+    let invalid = |reason| Ok(RoundOutcome::NotBegun(ErrorData::invalid_params(reason, None)));
+    Ok(match parked {
+        Parked::Here(mut live, pending) => {
+            let begins = task_call::begins(&name, &target, live.record().call_id(), &context, &input, follower, task);
+            let CallContext { principal, correlation_id, .. } = context;
+            let round = LiveRound { principal, correlation_id, binding, served, keeper: None, begins };
+            Box::pin(async move {
+                if let Err(reason) = server.parked_calls.claim(&mut live, kind).await {
+                    return invalid(reason);
+                }
+                round.serve(server, live.resume(pending, input)).await
+            })
+        }
+        Parked::Stored(id) => Box::pin(async move {
+            let stored = match server.parked_calls.load(id, kind).await {
+                Ok(stored) => stored,
+                Err(reason) => return invalid(reason),
+            };
+            let call = stored.call.as_str().into();
+            let begins = task_call::begins(&name, &target, &call, &context, &input, follower, task);
+            let (principal, correlation_id) = (context.principal.clone(), context.correlation_id.clone());
+            let round = LiveRound { principal, correlation_id, binding, served, keeper: None, begins };
+            let (mut live, mut stored) = match take_up(&server, stored, &name, target, context, input) {
+                Ok(taken) => taken,
+                Err(reason) => return invalid(reason),
+            };
+            let journal = live.life().journal.clone();
+            let outcome = round.serve(server.clone(), live).await?;
+            Ok(match outcome {
+                RoundOutcome::Finished(ended, record)
+                    if ended.result.as_ref().is_err_and(CallError::was_not_started) =>
+                {
+                    let Some(steps) = journal.export() else { return Ok(RoundOutcome::GivenUp(ended, record)) };
+                    stored.steps = steps;
+                    server.parked_calls.put_back(id, &stored).await;
+                    RoundOutcome::Finished(ended, record)
+                }
+                outcome => outcome,
+            })
+        }),
+    })
 }
 
 /// What the token of a call is bound to.
@@ -265,6 +298,8 @@ struct LiveRound {
     correlation_id: Option<String>,
     binding: RequestBinding,
     served: ServedRequest,
+    /// Keeps the call while it waits on its stream.
+    keeper: Option<CallKeeper>,
     /// The task that it may become.
     begins: Option<(TaskFollower, NewTask)>,
 }
@@ -291,12 +326,12 @@ impl LiveRound {
     }
 
     async fn serve(self, server: Arc<ServerContext>, live: LiveCall) -> Result<RoundOutcome, ErrorData> {
-        let Self { principal, correlation_id, binding, served, begins } = self;
+        let Self { principal, correlation_id, binding, served, keeper, begins } = self;
         let follower = begins.as_ref().map_or(TaskFollower::Nobody, |(follower, _)| *follower);
         let leave = begins.map(|(_, new)| task_call::leave(server.tasks.clone(), new));
         let (correlation, stateless) = (correlation_id.as_deref(), served.is_stateless());
         let began = server.lanes.clock.now();
-        match live.serve(server.parked_calls.wait_permits(), &principal, correlation, served, leave).await {
+        match live.serve(server.parked_calls.wait_permits(), &principal, correlation, served, keeper, leave).await {
             RoundEnd::Left(live, created) => {
                 task_call::hand_over(&server, *live, created, follower).await.map(RoundOutcome::Task)
             }

@@ -144,7 +144,7 @@ impl HttpServer {
             .with_cancellation_token(end.clone())
             // A call that sends nothing before its result is answered as plain JSON, any other as a stream.
             .with_json_response(true);
-        let context = server.context().clone();
+        let (context, leave_waiting) = (server.context().clone(), sessions.leave_waiting());
         let service = McpService::new(move || Ok(server.with_new_session()), Arc::new(sessions), config);
         // `self` is consumed, so the server is set once.
         let _ = slot.set(EndpointServer { service, context, end: end.clone() });
@@ -157,13 +157,17 @@ impl HttpServer {
         }
         // From here on only requests that help running calls to end are accepted, and `/health` and `/ready`.
         lifecycle.stop();
+        let cut_off = || {
+            leave_waiting();
+            end.cancel();
+        };
         tokio::select! {
             () = lifecycle.wait_idle() => {}
             () = tokio::time::sleep(DRAIN_TIMEOUT) => {
                 tracing::warn!("calls still run after {} s: they are cut off", DRAIN_TIMEOUT.as_secs());
-                end.cancel();
+                cut_off();
             }
-            () = force_stop.cancelled() => end.cancel(),
+            () = force_stop.cancelled() => cut_off(),
         }
         close.cancel();
         let ended = tokio::time::timeout(FLUSH_TIMEOUT, &mut serving).await;

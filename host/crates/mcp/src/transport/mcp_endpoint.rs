@@ -14,7 +14,7 @@ use super::task_route;
 use crate::client_tools::retry;
 use crate::direct_call::{DirectCall, DirectResponse};
 use crate::handler::Server;
-use crate::request_context::LargeAnswer;
+use crate::request_context::{LargeAnswer, RequestText};
 use crate::server_context::ServerContext;
 use crate::subscriptions::task_listen::{self, LISTEN_METHOD};
 use crate::unreadable::Unreadable;
@@ -32,6 +32,7 @@ use futures::TryStreamExt as _;
 use policy::Principal;
 use protocol::json_text::memory_of;
 use protocol::names::REVERSE_LISTEN_METHOD;
+use rmcp::transport::common::http_header::HEADER_SESSION_ID;
 use rmcp::transport::streamable_http_server::StreamableHttpService;
 use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
@@ -131,6 +132,11 @@ impl McpEndpoint {
         }
         let answer = LargeAnswer::default();
         parts.extensions.insert(answer.clone());
+        if parts.headers.contains_key(HEADER_SESSION_ID)
+            && let Some(text) = RequestText::new(&text)
+        {
+            parts.extensions.insert(text);
+        }
         let (media_type, sent) = (parts.headers.get(header::CONTENT_TYPE).cloned(), text.clone());
         let respond = async move {
             let response = next.run(Request::from_parts(parts, Body::from(sent.clone()))).await;

@@ -40,7 +40,7 @@ pub use durable_store::SqliteStore;
 pub use error::StorageError;
 pub use session_store::SessionStore;
 pub use sessions::{SessionAdmission, SessionQuota};
-pub use streams::{StreamEvent, StreamKey, StreamRecord};
+pub use streams::{StreamEvent, StreamKey, StreamRecord, WaitingStream};
 pub use token_store::{TokenStore, TokenStoreError};
 pub use value_store::{PutCondition, PutOutcome, StoredValue, ValueOwner, ValueQuota, ValueStore};
 pub use worker::{PendingResult, RejectedJob};

@@ -44,6 +44,14 @@ CREATE TABLE event (
 ) STRICT;
 ";
 
+/// Later than the other tables, so that earlier versions of this program can still open the file.
+const WAITING: &str = "
+CREATE TABLE IF NOT EXISTS waiting (
+    stream INTEGER PRIMARY KEY REFERENCES stream ON DELETE CASCADE,
+    call BLOB NOT NULL
+) STRICT;
+";
+
 /// Creates the folder if it is missing, and checks that only its user can write to it.
 pub(super) fn private(folder: &Path) -> Result<(), StorageError> {
     create_private_folder(folder)
@@ -67,6 +75,7 @@ pub(super) fn open(folder: &Path) -> Result<Connection, StorageError> {
         making.pragma_update(None, "user_version", FORMAT).map_err(broken)?;
         making.commit().map_err(broken)?;
     }
+    connection.execute_batch(WAITING).map_err(broken)?;
     let sound: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(broken)?;
     if sound != "ok" {
         return Err(StorageError::Broken { path, problem: sound });

@@ -29,6 +29,14 @@ pub struct StreamRecord {
     pub ended: bool,
 }
 
+/// A stream whose call waits for its client, and goes on in whatever process the client comes back to.
+pub struct WaitingStream {
+    pub token: String,
+    pub record: StreamRecord,
+    /// What is needed to go on with the call.
+    pub call: Vec<u8>,
+}
+
 #[derive(Debug, PartialEq)]
 pub struct StreamEvent {
     /// Its number in its stream.
@@ -117,11 +125,42 @@ impl SessionStore {
         })
     }
 
-    /// Ends all streams that a crashed process left open, each with a last event made from the request it answers.
+    /// Keeps a call that waits for its client, before events that are appended later.
+    pub fn keep_waiting(&self, stream: StreamKey, call: Vec<u8>) -> PendingResult<()> {
+        self.worker.ask(move |connection| {
+            let sql = "INSERT OR REPLACE INTO waiting (stream, call) SELECT id, ?2 FROM stream WHERE id = ?1";
+            connection.prepare_cached(sql)?.execute((stream.0, &call)).map(|_| ())
+        })
+    }
+
+    /// The call does not wait any more: what is kept of it is outdated.
+    pub fn forget_waiting(&self, stream: StreamKey) -> PendingResult<()> {
+        self.worker.ask(move |connection| {
+            connection.prepare_cached("DELETE FROM waiting WHERE stream = ?1")?.execute([stream.0]).map(|_| ())
+        })
+    }
+
+    /// The streams of a session whose calls wait for its client.
+    pub fn waiting(&self, session: String) -> PendingResult<Vec<WaitingStream>> {
+        self.worker.ask(move |connection| {
+            let sql = "SELECT id, request, last, pruned, ended IS NOT NULL, token, call
+                FROM stream JOIN waiting ON stream = id WHERE session = ?1 AND ended IS NULL ORDER BY id";
+            let mut select = connection.prepare_cached(sql)?;
+            let found = select.query_map([&session], |row| {
+                Ok(WaitingStream { record: record(row)?, token: row.get(5)?, call: row.get(6)? })
+            })?;
+            found.collect()
+        })
+    }
+
+    /// Ends all streams that a crashed process left open, each with a last event made from the request it answers. Not those
+    /// whose calls wait for their clients.
     pub fn end_abandoned(&self, last_word: impl Fn(&str) -> String + Send + 'static) -> PendingResult<usize> {
         let now = self.now();
         self.worker.ask(move |connection| {
-            let sql = format!("{RECORD} WHERE ended IS NULL AND request IS NOT NULL");
+            let sql = format!(
+                "{RECORD} WHERE ended IS NULL AND request IS NOT NULL AND id NOT IN (SELECT stream FROM waiting)"
+            );
             let mut select = connection.prepare_cached(&sql)?;
             let open: Vec<StreamRecord> = select.query_map([], record)?.collect::<rusqlite::Result<_>>()?;
             for stream in &open {

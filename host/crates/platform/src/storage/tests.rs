@@ -54,6 +54,34 @@ async fn what_was_said_outlives_the_process() {
 }
 
 #[tokio::test]
+async fn streams_whose_calls_wait_are_not_abandoned() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || SessionStore::open(folder.path(), Arc::new(ManualClock::default())).unwrap();
+    let storage = open();
+    let _ = storage.admit("s".into(), "p".into(), QUOTA).await.unwrap();
+    let opened = |token: &str| storage.open_stream("s".into(), token.into(), format!("\"{token}\""));
+    let (waits, goes_on, is_over) =
+        (opened("waits").await.unwrap(), opened("on").await.unwrap(), opened("over").await.unwrap());
+    for key in [waits, goes_on, is_over] {
+        storage.keep_waiting(key, b"old".to_vec()).await.unwrap();
+    }
+    storage.keep_waiting(waits, b"call".to_vec()).await.unwrap();
+    storage.forget_waiting(goes_on).await.unwrap();
+    storage.end_stream(is_over).await.unwrap();
+    storage.close().await;
+
+    let storage = open();
+    assert_eq!(storage.end_abandoned(str::to_owned).await.unwrap(), 1, "the one that has gone on");
+    let found = storage.waiting("s".into()).await.unwrap();
+    let found: Vec<_> = found.iter().map(|it| (&*it.token, it.record.request.as_deref(), &*it.call)).collect();
+    assert_eq!(found, [("waits", Some("\"waits\""), b"call".as_slice())]);
+    assert!(storage.waiting("other".into()).await.unwrap().is_empty());
+    assert!(storage.forget("s".into(), "p".into()).await.unwrap());
+    storage.keep_waiting(waits, b"late".to_vec()).await.unwrap();
+    assert!(storage.waiting("s".into()).await.unwrap().is_empty());
+}
+
+#[tokio::test]
 async fn a_burst_keeps_its_order_and_a_failed_job_stands_alone() {
     let folder = tempfile::tempdir().unwrap();
     let storage = SessionStore::open(folder.path(), Arc::new(ManualClock::default())).unwrap();

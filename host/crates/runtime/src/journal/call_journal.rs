@@ -214,6 +214,20 @@ impl CallJournal {
         self.0.as_ref()?.records.export()
     }
 
+    /// Hands all records to somebody who keeps them while the call waits, if it can be replayed from them. `keep` keeps them
+    /// before what is stored after it. From the next record on they are outdated: `outdated` removes them, and nothing that
+    /// depends on that record happens before.
+    pub fn keep_elsewhere(&self, keep: impl FnOnce(Vec<Vec<u8>>), outdated: EffectGuard) -> bool {
+        self.0.as_ref().is_some_and(|handle| handle.records.keep_elsewhere(keep, outdated))
+    }
+
+    /// The records with which the call was resumed are kept elsewhere, likewise.
+    pub fn is_kept_elsewhere(&self, outdated: EffectGuard) {
+        if let Some(handle) = &self.0 {
+            handle.records.state.lock().snapshot.keep(outdated);
+        }
+    }
+
     /// Bytes in memory, for the root call of the tree, which has the records of all.
     pub fn kept_bytes(&self) -> u64 {
         self.0.as_ref().filter(|handle| handle.call.0.is_empty()).map_or(0, |handle| handle.records.kept_bytes())

@@ -39,10 +39,14 @@ mod problem;
 mod program_tests;
 mod records;
 mod remark;
+mod snapshot;
+#[cfg(test)]
+mod snapshot_tests;
 mod step;
 #[cfg(test)]
 mod tests;
 mod time;
+mod under_way;
 
 pub use call_journal::CallJournal;
 pub use checkpoint::Checkpoint;

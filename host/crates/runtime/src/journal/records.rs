@@ -9,6 +9,8 @@ use super::log_writer::LogWriter;
 use super::polls::Polls;
 use super::problem::JournalProblem;
 use super::remark::Remark;
+use super::snapshot::Snapshot;
+use futures::TryFutureExt as _;
 use platform::clock::Clock;
 use platform::durable::Answer;
 use platform::sync::Mutex;
@@ -46,18 +48,12 @@ pub(super) struct Records {
     /// This run does and records nothing more.
     left: AtomicBool,
     /// Effects under way that must not be made again.
-    in_doubt: AtomicUsize,
+    pub(super) in_doubt: AtomicUsize,
     /// Steps that wait for the store.
-    storing: AtomicUsize,
+    pub(super) storing: AtomicUsize,
     pub(super) first_effect: FirstEffect,
     pub(super) state: Mutex<State>,
 }
-
-/// An effect under way that must not be made again, until this is dropped.
-pub(super) struct EffectUnderWay(Arc<Records>);
-
-/// A step that waits for the store, until this is dropped.
-pub(super) struct WaitsForStore<'a>(&'a Records);
 
 pub(super) struct State {
     pub(super) limits: JournalLimits,
@@ -69,6 +65,7 @@ pub(super) struct State {
     /// All records in their order, if they are not stored elsewhere.
     pub(super) kept: Option<Vec<Vec<u8>>>,
     pub(super) log: Option<LogWriter>,
+    pub(super) snapshot: Snapshot,
     pub(super) entries: u64,
     pub(super) bytes: u64,
     pub(super) has_warned: bool,
@@ -120,6 +117,7 @@ impl Records {
             polls,
             kept,
             log: log.map(LogWriter::new),
+            snapshot: Snapshot::default(),
             entries,
             bytes: bytes_of_all,
             has_warned: false,
@@ -140,24 +138,6 @@ impl Records {
             first_effect,
             state: Mutex::new(state),
         })
-    }
-
-    pub(super) fn begin_unrepeatable(self: &Arc<Self>) -> EffectUnderWay {
-        self.in_doubt.fetch_add(1, Ordering::Relaxed);
-        EffectUnderWay(self.clone())
-    }
-
-    pub(super) fn has_unrepeatable(&self) -> bool {
-        self.in_doubt.load(Ordering::Relaxed) > 0
-    }
-
-    pub(super) fn wait_for_store(&self) -> WaitsForStore<'_> {
-        self.storing.fetch_add(1, Ordering::Relaxed);
-        WaitsForStore(self)
-    }
-
-    pub(super) fn is_storing(&self) -> bool {
-        self.storing.load(Ordering::Relaxed) > 0
     }
 
     /// Whether an earlier run of a call has come to a step.
@@ -283,7 +263,7 @@ impl Records {
         self.left.store(true, Ordering::Relaxed);
     }
 
-    fn has_left(&self) -> bool {
+    pub(super) fn has_left(&self) -> bool {
         self.left.load(Ordering::Relaxed)
     }
 
@@ -322,25 +302,24 @@ impl Records {
 
     /// All records, if they are kept here and the call can be replayed.
     pub(super) fn export(&self) -> Option<Vec<Vec<u8>>> {
-        let state = self.state.lock();
-        state.kept.clone().filter(|_| state.unreplayable.is_none() && state.problem.is_none())
-    }
-}
-
-impl Drop for WaitsForStore<'_> {
-    fn drop(&mut self) {
-        self.0.storing.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl Drop for EffectUnderWay {
-    fn drop(&mut self) {
-        self.0.in_doubt.fetch_sub(1, Ordering::Relaxed);
+        self.state.lock().export()
     }
 }
 
 impl State {
+    pub(super) fn export(&self) -> Option<Vec<Vec<u8>>> {
+        self.kept.clone().filter(|_| self.unreplayable.is_none() && self.problem.is_none())
+    }
+
     fn record(&mut self, entry: &Entry) -> Option<Answer<()>> {
+        let outdated = self.snapshot.outdated();
+        match (outdated, self.store(entry)) {
+            (Some(outdated), Some(stored)) => Some(Box::pin(outdated.and_then(|()| stored))),
+            (outdated, stored) => outdated.or(stored),
+        }
+    }
+
+    fn store(&mut self, entry: &Entry) -> Option<Answer<()>> {
         if self.forgotten.has(&entry.path) {
             return None;
         }

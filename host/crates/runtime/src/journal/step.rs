@@ -3,8 +3,9 @@
 use super::entry::{Again, ArgumentsDigest, Phase, StepPath, decode, encode};
 use super::inquiry::OutcomeInquiry;
 use super::problem::JournalProblem;
-use super::records::{EffectUnderWay, Recorded, Records};
+use super::records::{Recorded, Records};
 use super::remark::Remark;
+use super::under_way::EffectUnderWay;
 use platform::durable::Answer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -72,6 +72,8 @@ struct EventLogState {
     ended: bool,
     /// The number of the newest reader; older ones stop.
     reader: u64,
+    /// The last one was closed by the server, and its client comes back for the rest.
+    closed: bool,
     tail: VecDeque<(LoggedEvent, usize)>,
     tail_bytes: usize,
     /// Sizes of the kept events, from `pruned + 1` on.
@@ -179,6 +181,21 @@ impl EventLog {
         drop(state);
         self.changed.send_replace(());
         attached
+    }
+
+    /// A reader ends because the server closes its connection.
+    pub(super) fn set_closed(&self) {
+        self.state().closed = true;
+    }
+
+    /// Whether the last reader ended like this.
+    pub(super) fn take_closed(&self) -> bool {
+        std::mem::take(&mut self.state().closed)
+    }
+
+    /// A client says that it has read all events up to this one.
+    pub(super) fn mark_resumed_after(&self, number: u32) {
+        self.state().mark_read(number);
     }
 
     pub(super) fn changes(&self) -> watch::Receiver<()> {

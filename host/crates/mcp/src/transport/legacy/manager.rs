@@ -6,6 +6,8 @@ use super::options::LegacyOptions;
 use super::registry::{SessionRegistry, storage_refusal};
 use super::session::{LegacySession, MAX_REQUESTS, RequestRejection};
 use super::transport::SessionTransport;
+use super::waiting::WaitingRequest;
+use crate::calls::waiting_call::ResumableStream;
 use crate::handler::Server;
 use crate::transport::lifecycle::Lifecycle;
 use crate::transport::refusal::HttpRefusal;
@@ -15,7 +17,7 @@ use platform::clock::Clock;
 use platform::random::random_text;
 use platform::storage::{SessionStore, StorageError, StreamRecord};
 use platform::sync::Mutex;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetExtensions as _, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -40,6 +42,12 @@ impl LegacySessionManager {
         let registry = Arc::new(SessionRegistry { server, storage, clock, options, lifecycle, end, loaded, restoring });
         tokio::spawn(SessionRegistry::run_sweeps(Arc::downgrade(&registry)));
         Ok(Self(registry))
+    }
+
+    /// What is to be done when the process ends, before running requests are cut off.
+    pub(in crate::transport) fn leave_waiting(&self) -> impl Fn() + use<> {
+        let registry = self.0.clone();
+        move || registry.leave_waiting()
     }
 
     /// The session, if it is in memory and belongs to the current principal.
@@ -82,7 +90,7 @@ impl SessionManager for LegacySessionManager {
         let principal = current_principal().ok_or_else(|| refuse(HttpRefusal::UnknownSession))?;
         let id: Arc<str> = random_text::<16>().map_err(|_| refuse(HttpRefusal::Storage))?.into();
         self.0.admit(&id, &principal).await.map_err(refuse)?;
-        let (_, transport) = self.0.load(id.clone(), principal).await.map_err(refuse)?;
+        let (_, transport) = self.0.load(id.clone(), principal, 0).await.map_err(refuse)?;
         Ok((id, transport))
     }
 
@@ -141,7 +149,7 @@ impl SessionManager for LegacySessionManager {
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, RefusedRequest> {
         let session = self.get(id)?;
-        let ClientJsonRpcMessage::Request(request) = message else { return Err(refuse(HttpRefusal::NotAMessage)) };
+        let ClientJsonRpcMessage::Request(mut request) = message else { return Err(refuse(HttpRefusal::NotAMessage)) };
         session.check_free(&request.id).map_err(|rejection| refuse(rejection.into()))?;
         let active = self.0.lifecycle.accept(|| true).map_err(refuse)?;
         let token = random_text::<16>().map_err(|_| refuse(HttpRefusal::Storage))?;
@@ -154,8 +162,13 @@ impl SessionManager for LegacySessionManager {
                 HttpRefusal::Storage
             })?;
             let record = StreamRecord { key, request: None, last: 0, pruned: 0, ended: false };
-            let log = EventLog::new(storage, token, false, &record);
-            match owner.start_request(request, log.clone(), active).await {
+            let log = EventLog::new(storage.clone(), token, false, &record);
+            let extensions = request.request.extensions_mut();
+            let waiting = WaitingRequest::new(storage, key, extensions, &owner);
+            if let Some(waiting) = &waiting {
+                extensions.insert(ResumableStream::new(waiting.clone(), None));
+            }
+            match owner.start_request(request, log.clone(), waiting, active).await {
                 Ok(()) => Ok(log),
                 Err(rejection) => {
                     log.end();
@@ -170,6 +183,7 @@ impl SessionManager for LegacySessionManager {
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), RefusedRequest> {
         let session = self.get(id)?;
         session.apply_cancel(&message);
+        let Some(message) = session.accept_answer(message) else { return Ok(()) };
         session.incoming.send(message).await.map_err(|_| refuse(HttpRefusal::UnknownSession))
     }
 
@@ -200,6 +214,10 @@ impl SessionManager for LegacySessionManager {
         };
         if !log.can_resume_after(number) {
             return Err(refuse(HttpRefusal::UnknownEvent));
+        }
+        log.mark_resumed_after(number);
+        if !log.take_closed() {
+            session.ask_again(&log, number);
         }
         Ok(self.0.read_stream(&session, log, Some(number)))
     }

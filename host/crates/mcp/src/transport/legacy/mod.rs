@@ -5,6 +5,7 @@
 //! messages. There is only one way to read, so no message is missed or sent twice. A session and its events exist only
 //! for the principal that opened it.
 
+mod asked;
 mod delivery;
 mod event_log;
 mod manager;
@@ -16,6 +17,7 @@ mod session;
 #[cfg(test)]
 mod tests;
 mod transport;
+mod waiting;
 
 pub(super) use manager::LegacySessionManager;
 pub use options::LegacyOptions;

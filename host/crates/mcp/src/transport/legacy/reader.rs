@@ -110,7 +110,10 @@ impl StreamReader {
         };
         tokio::select! {
             changed = self.changes.changed() => changed.is_ok(),
-            () = closing => false,
+            () = closing => {
+                self.log.set_closed();
+                false
+            }
             () = &mut self.ended => false,
         }
     }

@@ -5,13 +5,14 @@ use super::options::LegacyOptions;
 use super::reader::{ReaderOptions, read_events};
 use super::session::LegacySession;
 use super::transport::SessionTransport;
+use super::waiting;
 use crate::handler::Server;
 use crate::transport::lifecycle::Lifecycle;
 use crate::transport::refusal::HttpRefusal;
 use axum::http::request::Parts;
 use futures::Stream;
 use platform::clock::Clock;
-use platform::random::random_text;
+use platform::random::{random_bytes, random_text};
 use platform::storage::{SessionAdmission, SessionQuota, SessionStore, StorageError};
 use platform::sync::Mutex;
 use policy::Principal;
@@ -81,11 +82,12 @@ impl SessionRegistry {
         &self,
         id: Arc<str>,
         principal: Principal,
+        first_id: i64,
     ) -> Result<(Arc<LegacySession>, SessionTransport), HttpRefusal> {
         let token = random_text::<16>().map_err(|_| HttpRefusal::Storage)?;
         let (token, record) = self.storage.own_stream(id.to_string(), token).await.map_err(storage_refusal)?;
         let standalone_log = EventLog::new(self.storage.clone(), token, true, &record);
-        let (session, received) = LegacySession::new(id.clone(), principal, standalone_log, self.clock.now());
+        let (session, received) = LegacySession::new(id.clone(), principal, standalone_log, first_id, self.clock.now());
         self.loaded().insert(id, session.clone());
         Ok((session.clone(), SessionTransport::new(session, received)))
     }
@@ -125,7 +127,10 @@ impl SessionRegistry {
     /// Loads a stored session: serves it by a new handler, and repeats the handshake of its client.
     async fn restore(self: &Arc<Self>, id: Arc<str>, principal: Principal, handshake: &str) -> Result<(), HttpRefusal> {
         let Ok(params) = serde_json::from_str(handshake) else { return Err(HttpRefusal::UnknownSession) };
-        let (session, transport) = self.load(id, principal.clone()).await?;
+        // Far from those under which earlier processes have asked: an answer to one of them is to no other request. JavaScript
+        // knows integers of 53 bits.
+        let first_id = i64::from(u32::from_le_bytes(random_bytes().map_err(|_| HttpRefusal::Storage)?)) << 20;
+        let (session, transport) = self.load(id, principal.clone(), first_id).await?;
         let response = session.expect_handshake();
         let (server, registry, served) = (self.server.with_new_session(), self.clone(), session.clone());
         tokio::spawn(async move {
@@ -154,7 +159,13 @@ impl SessionRegistry {
             self.unload(&session.id);
             return Err(HttpRefusal::UnknownSession);
         }
-        session.incoming.send(initialized).await.map_err(ended)
+        session.incoming.send(initialized).await.map_err(ended)?;
+        waiting::resume(self, &session).await
+    }
+
+    /// The process ends: calls that wait for their clients go on in the next one.
+    pub(super) fn leave_waiting(&self) {
+        self.loaded().values().for_each(|session| session.leave_waiting());
     }
 
     /// The events of a stream after event number `after`, or after the last one sent.
@@ -204,7 +215,7 @@ impl SessionRegistry {
 }
 
 /// The HTTP parts of a request that no client sent.
-fn request_parts(principal: &Principal) -> Parts {
+pub(super) fn request_parts(principal: &Principal) -> Parts {
     let mut parts = axum::http::Request::new(()).into_parts().0;
     parts.extensions.insert(principal.clone());
     parts

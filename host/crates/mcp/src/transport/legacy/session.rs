@@ -1,8 +1,11 @@
 //! One session: its running requests, and the stream that each message of the server belongs to.
 
+use super::asked::AskedRequests;
 use super::delivery::MessageDelivery;
 use super::event_log::{EventLog, EventLogError};
 use super::message::{EncodedMessage, interrupted};
+use super::waiting::WaitingRequest;
+use crate::calls::waiting_call::QuestionId;
 use crate::request_context::LargeAnswer;
 use crate::transport::lifecycle::ActiveRequest;
 use platform::sync::Mutex;
@@ -16,7 +19,7 @@ use rmcp::model::{
 use rmcp::service::OriginatingRequestId;
 use runtime::engine::TaskOwner;
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
@@ -43,11 +46,14 @@ pub(super) struct LegacySession {
     pub(super) supports_priming: AtomicBool,
     /// Each reader of a stream of the session holds a clone, so the strong count says whether there are any.
     pub(super) reader_token: Arc<()>,
+    /// The id of the next request to the client.
+    pub(super) ids: Arc<AtomicI64>,
     state: Mutex<LegacySessionState>,
 }
 
 struct LegacySessionState {
     running: HashMap<RequestId, RunningRequest>,
+    asked: AskedRequests,
     /// Recently cancelled requests. rmcp would take a late response to one of them as that to a new request with its id.
     cancelled: VecDeque<RequestId>,
     /// Receives the response to `initialize`.
@@ -60,6 +66,8 @@ struct RunningRequest {
     progress: Option<ProgressToken>,
     /// The request lasts until the client ends it, so it alone does not keep a session in use.
     long_lived: bool,
+    /// Where its call is kept while it waits.
+    waiting: Option<Arc<WaitingRequest>>,
     /// Set by the request if its answer is large.
     large: Option<LargeAnswer>,
     /// The request goes on while its client is disconnected, so shutdown waits for it rather than for a connection.
@@ -75,16 +83,17 @@ pub(super) enum RequestRejection {
 }
 
 impl LegacySession {
-    /// Also returns the receiver of the client's messages.
+    /// Also returns the receiver of the client's messages. `first_id` is that of the first request to the client.
     pub(super) fn new(
         id: Arc<str>,
         principal: Principal,
         standalone_log: Arc<EventLog>,
+        first_id: i64,
         now: Instant,
     ) -> (Arc<Self>, mpsc::Receiver<ClientJsonRpcMessage>) {
         let (incoming, received) = mpsc::channel(QUEUE_LENGTH);
-        let (running, cancelled) = (HashMap::new(), VecDeque::new());
-        let state = Mutex::new(LegacySessionState { running, cancelled, handshake: None, last_used: now });
+        let (running, asked, cancelled) = Default::default();
+        let state = Mutex::new(LegacySessionState { running, asked, cancelled, handshake: None, last_used: now });
         let session = Self {
             id,
             principal,
@@ -94,6 +103,7 @@ impl LegacySession {
             ready: AtomicBool::new(false),
             supports_priming: AtomicBool::new(false),
             reader_token: Arc::new(()),
+            ids: Arc::new(AtomicI64::new(first_id)),
             state,
         };
         (Arc::new(session), received)
@@ -146,6 +156,7 @@ impl LegacySession {
         &self,
         request: JsonRpcRequest<ClientRequest>,
         log: Arc<EventLog>,
+        waiting: Option<Arc<WaitingRequest>>,
         active: ActiveRequest,
     ) -> Result<(), RequestRejection> {
         let permit = self.incoming.reserve().await.map_err(|_| RequestRejection::SessionEnded)?;
@@ -155,12 +166,13 @@ impl LegacySession {
         {
             let mut state = self.state();
             state.check_free(&id)?;
-            state.running.insert(id.clone(), RunningRequest { log, progress, long_lived, large, _active: active });
+            let running = RunningRequest { log, progress, long_lived, waiting, large, _active: active };
+            state.running.insert(id.clone(), running);
         }
         permit.send(ClientJsonRpcMessage::Request(request));
         if self.incoming.is_closed() {
             // The task may have ended without seeing the request, after it has failed the running ones.
-            return self.state().running.remove(&id).map_or(Ok(()), |_| Err(RequestRejection::SessionEnded));
+            return self.state().remove(&id).map_or(Ok(()), |_| Err(RequestRejection::SessionEnded));
         }
         Ok(())
     }
@@ -199,7 +211,9 @@ impl LegacySession {
 
     /// Sends an error for each running request, because the session's task has ended.
     pub(super) fn fail_running(&self) {
-        for (id, running) in self.state().running.drain() {
+        let mut state = self.state();
+        state.asked = AskedRequests::default();
+        for (id, running) in state.running.drain() {
             // Its stream may have ended already.
             let _ = running.log.append(interrupted(Some(id)), true);
         }
@@ -209,6 +223,63 @@ impl LegacySession {
     pub(super) fn large_answer(&self, message: &ServerJsonRpcMessage) -> Option<TaskOwner> {
         let ServerJsonRpcMessage::Response(response) = message else { return None };
         self.state().running.get(&response.id)?.large.as_ref()?.owner().cloned()
+    }
+
+    /// An earlier process has asked the client under these ids.
+    pub(super) fn expect_answers(&self, stream: &str, ids: impl Iterator<Item = i64>) {
+        let mut state = self.state();
+        ids.for_each(|id| state.asked.expect(stream, id));
+    }
+
+    /// An answer of the client with rmcp's id; none if nothing waits for it. Other messages stay as they are.
+    pub(super) fn accept_answer(&self, message: ClientJsonRpcMessage) -> Option<ClientJsonRpcMessage> {
+        self.state().asked.answer(message)
+    }
+
+    /// The reader of a stream begins after this event, and may know nothing of earlier ones.
+    pub(super) fn ask_again(&self, log: &Arc<EventLog>, after: u32) {
+        self.state().asked.ask_again(log, after);
+    }
+
+    /// Leaves calls that wait for the client to the next process.
+    pub(super) fn leave_waiting(&self) {
+        let mut state = self.state();
+        let left: Vec<_> =
+            state.running.iter().filter(|(_, it)| it.waiting.as_ref().is_some_and(|it| it.leave())).collect();
+        let left: Vec<_> = left.into_iter().map(|(id, _)| id.clone()).collect();
+        left.iter().for_each(|id| drop(state.remove(id)));
+    }
+
+    /// Gives a request of the server, or one that it takes back, the id under which the client knows it. None if there is
+    /// nothing to send.
+    pub(super) fn name_for_client(&self, mut message: ServerJsonRpcMessage) -> Option<ServerJsonRpcMessage> {
+        match &mut message {
+            ServerJsonRpcMessage::Request(request) => {
+                let given = request.request.extensions().get::<QuestionId>().map(|QuestionId(id)| *id);
+                let id = given.unwrap_or_else(|| self.ids.fetch_add(1, Ordering::Relaxed));
+                let served_as = std::mem::replace(&mut request.id, RequestId::Number(id));
+                let mut state = self.state();
+                let Ok(log) = state.find_log(&message).unwrap_or_else(|| Ok(self.standalone_log.clone())) else {
+                    return Some(message);
+                };
+                if let Some(answer) = state.asked.ask(&log.token, id, served_as) {
+                    let incoming = self.incoming.clone();
+                    // The session may end meanwhile.
+                    tokio::spawn(async move { incoming.send(answer).await });
+                    return None;
+                }
+            }
+            ServerJsonRpcMessage::Notification(sent) => {
+                if let ServerNotification::CancelledNotification(cancelled) = &mut sent.notification
+                    && let Some(served_as) = &cancelled.params.request_id
+                {
+                    let id = self.state().asked.withdraw(served_as)?;
+                    cancelled.params.request_id = Some(RequestId::Number(id));
+                }
+            }
+            ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_) => {}
+        }
+        Some(message)
     }
 
     /// Appends a message of the server to its stream.
@@ -224,7 +295,7 @@ impl LegacySession {
         let mut state = self.state();
         match answered {
             Some(id) => {
-                let Some(running) = state.running.remove(&id) else {
+                let Some(running) = state.remove(&id) else {
                     // The response to `initialize`, or to a request that was cancelled meanwhile.
                     if let Some(handshake) = state.handshake.take() {
                         let _ = handshake.send(encoded.message);
@@ -236,16 +307,35 @@ impl LegacySession {
             }
             None => {
                 let log = state.find_log(&encoded.message).unwrap_or_else(|| Ok(self.standalone_log.clone()));
-                drop(state);
-                log.map_or_else(MessageDelivery::Failed, |log| MessageDelivery::append(log, encoded, false))
+                let log = match log {
+                    Ok(log) => log,
+                    Err(error) => return MessageDelivery::Failed(error),
+                };
+                let ServerJsonRpcMessage::Request(request) = &encoded.message else {
+                    drop(state);
+                    return MessageDelivery::append(log, encoded, false);
+                };
+                let (id, message) = (request.id.clone(), encoded.message.clone());
+                let delivery = MessageDelivery::append(log, encoded, false);
+                // Under the lock: a client that has read it may come back at once.
+                if let (RequestId::Number(id), MessageDelivery::Appended { number, .. }) = (id, &delivery) {
+                    state.asked.sent(id, message, *number);
+                }
+                delivery
             }
         }
     }
 }
 
 impl LegacySessionState {
-    fn cancel(&mut self, id: &RequestId) -> Option<RunningRequest> {
+    fn remove(&mut self, id: &RequestId) -> Option<RunningRequest> {
         let running = self.running.remove(id)?;
+        self.asked.end(&running.log.token);
+        Some(running)
+    }
+
+    fn cancel(&mut self, id: &RequestId) -> Option<RunningRequest> {
+        let running = self.remove(id)?;
         self.cancelled.truncate(MAX_REQUESTS - 1);
         self.cancelled.push_front(id.clone());
         Some(running)

@@ -264,11 +264,12 @@ async fn an_unread_channel_does_not_keep_a_session_in_use() {
     let lifecycle = Lifecycle::new();
     lifecycle.set_ready();
     let log = log(&storage, true).await;
-    let (session, _received) = LegacySession::new("s".into(), Principal::anonymous(), log.clone(), SystemClock.now());
+    let (session, _received) =
+        LegacySession::new("s".into(), Principal::anonymous(), log.clone(), 0, SystemClock.now());
     let start = async |id: u64, method: &str| {
         let text = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {"channel": "A".repeat(22)}});
         let ClientJsonRpcMessage::Request(request) = message(text) else { panic!("it is a request") };
-        session.start_request(request, log.clone(), lifecycle.accept(|| true).unwrap()).await.unwrap();
+        session.start_request(request, log.clone(), None, lifecycle.accept(|| true).unwrap()).await.unwrap();
     };
     start(1, protocol::names::REVERSE_LISTEN_METHOD).await;
     assert!(session.idle_since().is_some());

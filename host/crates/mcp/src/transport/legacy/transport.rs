@@ -1,5 +1,6 @@
 //! The transport through which rmcp serves one session.
 
+use super::delivery::MessageDelivery;
 use super::event_log::EventLogError;
 use super::message::EncodedMessage;
 use super::session::LegacySession;
@@ -38,7 +39,11 @@ impl Transport<RoleServer> for SessionTransport {
     ) -> impl Future<Output = Result<(), EventLogError>> + Send + 'static {
         let Some(owner) = self.session.large_answer(&message) else {
             // Before the future is polled, so that messages keep the order in which they are sent.
-            return self.session.route(message.into()).wait().left_future();
+            let delivery = match self.session.name_for_client(message) {
+                Some(message) => self.session.route(message.into()),
+                None => MessageDelivery::Dropped,
+            };
+            return delivery.wait().left_future();
         };
         // It is the last message of its request, so its order does not matter.
         let session = self.session.clone();
