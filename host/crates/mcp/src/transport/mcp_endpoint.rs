@@ -129,6 +129,9 @@ impl McpEndpoint {
         if let Some(response) = self.respond_directly(&parts, &text).await {
             return Ok(response);
         }
+        if let Some(wrong) = Unreadable::of_cursor(&text) {
+            return Err(HttpRefusal::Unreadable(wrong));
+        }
         let answer = LargeAnswer::default();
         parts.extensions.insert(answer.clone());
         let (media_type, sent) = (parts.headers.get(header::CONTENT_TYPE).cloned(), text.clone());
