@@ -155,3 +155,32 @@ fn read_secret(table: &str, file: Option<&Path>) -> Result<Option<String>, Broke
 pub(super) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the browser is asked to say, and what the token endpoint gets beside the code.
+    fn of_issuer(keys: &str) -> (Url, String) {
+        let text = format!(
+            "issuer = 'https://a.example'\nresource = 'https://b.example/mcp'\nrequired-scopes = ['tools']\n{keys}\n[login]\nauthorize = 'https://a.example/authorize?audience=b'\ntoken = 'https://a.example/token'\nclient-id = 'pages'\n"
+        );
+        let oauth: OAuthSettings = toml::from_str(&text).unwrap();
+        let client = OAuthClient::of_issuer(&oauth, oauth.login.as_ref().unwrap()).unwrap();
+        let start = FlowStart { state: "s".into(), challenge: "c".into() };
+        (client.authorize_url(&start, "https://b.example/oauth/login"), client.form(&[("code", "x")]))
+    }
+
+    #[test]
+    fn the_resource_is_named_to_issuers_that_know_it() {
+        let (url, form) = of_issuer("");
+        let query = "audience=b&response_type=code&client_id=pages&redirect_uri=https%3A%2F%2Fb.example%2Foauth%2Flogin&scope=tools";
+        let resource = "&resource=https%3A%2F%2Fb.example%2Fmcp";
+        let rest = "&state=s&code_challenge=c&code_challenge_method=S256";
+        assert_eq!(url.query(), Some(format!("{query}{resource}{rest}").as_str()));
+        assert_eq!(form, format!("code=x&client_id=pages{resource}"));
+        let (url, form) = of_issuer("audience = '6e74172b'");
+        assert_eq!(url.query(), Some(format!("{query}{rest}").as_str()));
+        assert_eq!(form, "code=x&client_id=pages");
+    }
+}

@@ -136,7 +136,9 @@ impl Connection {
                 return None;
             }
         };
-        if let Some(wrong) = Unreadable::of_cursor(&text) {
+        if matches!(message, ClientJsonRpcMessage::Request(_))
+            && let Some(wrong) = Unreadable::of_cursor(&text)
+        {
             self.refuse(wrong.error(), wrong.id);
             return None;
         }
