@@ -21,6 +21,8 @@ pub(super) fn confinement_needs(config: &Config, file: &Path, builds: bool) -> C
     let named = named.chain(config.model.iter().filter_map(|model| model.key_file.as_deref()));
     let named = named.chain(config.upstreams.iter().filter_map(|upstream| upstream.key_file.as_deref()));
     let named = named.chain(config.connections.values().filter_map(|account| account.client_secret_file.as_deref()));
+    let login = config.auth.oauth.as_ref().and_then(|oauth| oauth.login.as_ref());
+    let named = named.chain(login.and_then(|login| login.client_secret_file.as_deref()));
     let named = named.chain(specs().map(|spec| spec.source.as_path()));
     let named = named.chain(config.withdrawn_file.as_deref());
     let named = named.chain(config.secrets.values().filter_map(|secret| match secret {

@@ -86,6 +86,9 @@ impl Resolver<'_> {
     pub(super) fn auth(&self, mut settings: AuthSettings) -> Result<AuthSettings, ConfigError> {
         settings.check().map_err(|message| self.error("server.auth", message))?;
         settings.keys = settings.keys.map(|keys| self.path(&keys));
+        if let Some(login) = settings.oauth.as_mut().and_then(|oauth| oauth.login.as_mut()) {
+            login.client_secret_file = login.client_secret_file.take().map(|file| self.path(&file));
+        }
         Ok(settings)
     }
 

@@ -24,6 +24,7 @@ fn the_example_has_every_key_with_its_default() {
         ("[server.audit]\nx=1", "server.audit"),
         ("[server.auth]\nx=1", "server.auth"),
         ("[server.auth.oauth]\nx=1", "server.auth.oauth"),
+        ("[server.auth.oauth.login]\nx=1", "server.auth.oauth.login"),
         ("[connections.a]\nx=1", "connections"),
         ("[secrets.a]\nx=1", "secrets"),
         ("[model]\nx=1", "model"),
@@ -54,7 +55,9 @@ fn the_commented_part_of_the_example_is_valid() {
     assert_eq!(config.connections["github"].client_secret_file.as_deref(), Some(Path::new("/base/github.secret")));
     let secret = config.secrets["example"].clone();
     assert_eq!(secret, platform::secrets::SecretSource::File("/base/example.secret".into()));
-    assert_eq!(config.auth.oauth.unwrap().required_scopes, ["tools"]);
+    let oauth = config.auth.oauth.unwrap();
+    assert_eq!(oauth.required_scopes, ["tools"]);
+    assert_eq!(oauth.login.unwrap().client_secret_file.as_deref(), Some(Path::new("/base/login.secret")));
     let (model, least) = (config.model.unwrap(), parse("[model]\nurl = \"http://[::1]\"\nname = \"m\"").unwrap());
     assert_eq!(model.key_file.as_deref(), Some(Path::new("/base/model.key")));
     let source = config.sources.lookup("registry.example.com/acme/files");
@@ -99,6 +102,10 @@ fn errors_name_the_file_and_the_problem() {
         (
             "[server.auth.oauth]\nissuer = \"https://a.example\"\naudience = \"https://b.example\"\nrequired-scopes = [\"a b\"]",
             "[server.auth] oauth.required-scopes",
+        ),
+        (
+            "[server.auth.oauth]\nissuer = \"https://a.example\"\naudience = \"https://b.example\"\n[server.auth.oauth.login]\nauthorize = \"https://a.example\"\ntoken = \"https://a.example\"\nclient-id = \"\"",
+            "[server.auth] oauth.login.client-id",
         ),
         ("[model]\nurl = \"http://10.0.0.1/v1\"\nname = \"m\"", "write an https://"),
         ("[model]\nurl = \"https://k:s@a.example/v1\"\nname = \"m\"", "without user"),

@@ -98,7 +98,8 @@ pub fn open_connection_broker(config: &Config) -> Result<Option<Arc<ConnectionBr
         return Ok(None);
     }
     let folder = config.state.as_deref().ok_or(StartError::NoState)?;
-    Ok(Some(Arc::new(ConnectionBroker::open(&config.connections, folder, Arc::new(SystemClock))?)))
+    let issuer = config.auth.oauth.as_ref();
+    Ok(Some(Arc::new(ConnectionBroker::open(&config.connections, issuer, folder, Arc::new(SystemClock))?)))
 }
 
 /// Opens the sender of plugins' HTTP requests, with the configured secrets.

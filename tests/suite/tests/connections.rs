@@ -1,5 +1,6 @@
 //! Connected accounts: the browser flow, and a guest that uses an account without seeing its credential.
 
+mod login;
 pub(crate) mod world;
 
 use serde_json::{Value, json};

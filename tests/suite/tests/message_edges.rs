@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 use std::time::Instant;
 use suite::client::modern_meta;
 use suite::http::{self, request};
-use suite::{Client, Era, Server, plugin};
+use suite::{Client, Era, PATIENCE, Server, plugin};
 
 const PARSE_ERROR: i64 = -32700;
 const INVALID_REQUEST: i64 = -32600;
 const INVALID_PARAMS: i64 = -32602;
 const UNKNOWN_METHOD: i64 = -32601;
 
-/// A method, its parameters as text, in which META is what the revision adds, the code of the error, and words of its sentence.
+/// A method, its parameters as text, in which META is what the revision adds and TOKEN= begins a progress token beside it, the code of the error, and words of its sentence.
 type Row = (&'static str, &'static str, i64, &'static str);
 
 /// JSON with parameters that the protocol does not know.
@@ -48,8 +48,29 @@ const WRONG_PARAMETERS: &[Row] = &[
         INVALID_PARAMS,
         "missing field `argument`",
     ),
+    ("tools/list", r#"{META,"cursor":5}"#, INVALID_PARAMS, "`params.cursor`: invalid type: integer `5`"),
+    ("tools/list", r#"{META,"cursor":["x"]}"#, INVALID_PARAMS, "`params.cursor`"),
+    ("tools/list", r#"{META,"cursor":"x"}"#, INVALID_PARAMS, "not one of this list"),
+    ("tools/list", r#"{META,"cursor":""}"#, INVALID_PARAMS, "not one of this list"),
+    ("resources/list", r#"{META,"cursor":5}"#, INVALID_PARAMS, "`params.cursor`"),
+    ("resources/list", r#"{META,"cursor":"x"}"#, INVALID_PARAMS, "not one of this list"),
+    ("resources/templates/list", r#"{META,"cursor":5}"#, INVALID_PARAMS, "`params.cursor`"),
+    ("resources/templates/list", r#"{META,"cursor":"x"}"#, INVALID_PARAMS, "not one of this list"),
+    ("prompts/list", r#"{META,"cursor":true}"#, INVALID_PARAMS, "`params.cursor`"),
+    ("prompts/list", r#"{META,"cursor":"x"}"#, INVALID_PARAMS, "not one of this list"),
+    ("tools/call", r#"{TOKEN=true,"name":"echo__run","arguments":{}}"#, INVALID_PARAMS, "`params._meta.progressToken`"),
+    ("tools/call", r#"{TOKEN=[7],"name":"echo__run","arguments":{}}"#, INVALID_PARAMS, "`params._meta.progressToken`"),
+    (
+        "tools/call",
+        r#"{TOKEN=18446744073709551617,"name":"echo__run","arguments":{}}"#,
+        INVALID_PARAMS,
+        "`params._meta.progressToken`",
+    ),
     ("tools/fly", r#"{META,"wings":2}"#, UNKNOWN_METHOD, "tools/fly"),
 ];
+
+/// Tokens that come back as they were sent. Some clients count in fractions.
+const TOKENS: [&str; 8] = ["\"t\"", "7", "-1", "18446744073709551615", "1.5", "1000.0", "-0.0", "0.30000000000000004"];
 
 /// Texts that cannot be parsed, or only in part.
 const UNREADABLE: &[Row] = &[
@@ -67,8 +88,20 @@ const UNREADABLE: &[Row] = &[
 ];
 
 fn text(era: Era, id: u64, (method, params, ..): &Row) -> String {
+    text_of(era, id, method, params)
+}
+
+fn text_of(era: Era, id: u64, method: &str, params: &str) -> String {
     let meta = if era == Era::Modern { modern_meta(false) } else { json!({}) };
-    let params = params.replace("META", &format!("\"_meta\":{meta}"));
+    let params = match params.strip_prefix("{TOKEN=").and_then(|rest| rest.split_once(",\"name\"")) {
+        Some((token, rest)) => {
+            let mut meta = meta;
+            meta["progressToken"] = json!("TOKEN");
+            let meta = meta.to_string().replace("\"TOKEN\"", token);
+            format!("{{\"_meta\":{meta},\"name\"{rest}")
+        }
+        None => params.replace("META", &format!("\"_meta\":{meta}")),
+    };
     let params = params.replace("DEEP", &("[".repeat(200) + &"]".repeat(200))).replace("LARGE", &"9".repeat(400));
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)
 }
@@ -164,6 +197,73 @@ fn over_http_each_is_answered_under_its_id() {
             assert_eq!(message["id"], id, "{era:?} {row:?}: {message}");
             assert_ne!((row.2, status), (INVALID_PARAMS, 404), "{era:?} {row:?}: the method is there");
         }
+    }
+}
+
+#[test]
+fn a_progress_token_comes_back_as_it_was_sent() {
+    let config = plugin("slow-stream", "");
+    let (_server, address) = Server::start_http(&config);
+    let session = http::legacy_session(address, false);
+    let of_session: Vec<_> = session.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let modern =
+        [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "slow-stream__run")];
+    for (era, headers) in [(Era::Modern, &modern[..]), (Era::Legacy, &of_session[..])] {
+        let mut client = Client::new(Server::start(&config), era, false);
+        for (at, token) in TOKENS.into_iter().enumerate() {
+            let id = 1_000 + at as u64;
+            let params = format!(r#"{{TOKEN={token},"name":"slow-stream__run","arguments":{{"n":2}}}}"#);
+            let text = text_of(era, id, "tools/call", &params);
+            client.server.send_raw(text.as_bytes());
+            let over_stdio = client.wait(id, Instant::now());
+            let over_http = request(address, "POST", headers, &text).answer(id, Instant::now());
+            for answer in [over_stdio, over_http] {
+                let progress = answer.notified("notifications/progress");
+                assert!(!progress.is_empty(), "{era:?} {token}: {answer:?}");
+                for report in progress {
+                    assert_eq!(report["progressToken"].to_string(), token, "{era:?}: {report}");
+                }
+            }
+        }
+    }
+}
+
+/// 2025-03-26 has batches, which are not served: it is not agreed upon, and a batch is not passed over in silence.
+#[test]
+fn no_version_with_batches_is_agreed_upon() {
+    let hello = |id: u64| {
+        let client = json!({"name": "suite", "version": "0"});
+        let params = json!({"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": client});
+        json!({"jsonrpc": "2.0", "id": id, "method": "initialize", "params": params})
+    };
+    let batch = json!([{"jsonrpc": "2.0", "id": 8, "method": "ping"}, {"jsonrpc": "2.0", "id": 9, "method": "ping"}]);
+    let mut server = Server::start(&plugin("echo", ""));
+    let answer = |server: &Server| {
+        let mut messages = std::iter::from_fn(|| server.receive(PATIENCE)).map(|(_, message)| message);
+        messages.find(|message| message.get("method").is_none()).unwrap()
+    };
+    server.send(&hello(1));
+    let agreed = answer(&server);
+    assert_eq!(agreed["result"]["protocolVersion"], "2024-11-05", "{agreed}");
+    server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    // Without a request nobody waits for an answer.
+    server.send(&json!([{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}}]));
+    server.send(&batch);
+    let refused = answer(&server);
+    let is_refusal = |refused: &Value| {
+        let words = refused["error"]["message"].as_str().unwrap_or_default();
+        refused["id"].is_null() && refused["error"]["code"] == INVALID_REQUEST && words.contains("by itself")
+    };
+    assert!(is_refusal(&refused), "{refused}");
+    let (_server, address) = Server::start_http(&plugin("echo", ""));
+    let opened = request(address, "POST", &[], &hello(1).to_string());
+    let session = opened.header("mcp-session-id").unwrap().to_owned();
+    assert_eq!(opened.answer(1, Instant::now()).result()["protocolVersion"], "2024-11-05");
+    for version in ["2024-11-05", "2025-03-26"] {
+        let headers = [("MCP-Protocol-Version", version), ("Mcp-Session-Id", session.as_str())];
+        let mut response = request(address, "POST", &headers, &batch.to_string());
+        let message = response.message().unwrap();
+        assert!(response.status == 400 && is_refusal(&message), "{version}: {message}");
     }
 }
 

@@ -201,7 +201,7 @@ fn a_long_open_stream_is_closed_and_can_be_resumed() {
 #[test]
 fn a_client_of_an_older_version_gets_no_priming_events() {
     let (_server, address) = server("poll-after = \"100ms\"");
-    for version in ["2025-06-18", "2025-03-26"] {
+    for version in ["2025-06-18", "2024-11-05"] {
         let session = legacy_session_of(address, true, version, &[]);
         let mut heard = ReceivedCall::begin(address, &session, 8, 1);
         while let Some(event) = heard.next() {

@@ -24,17 +24,26 @@ use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult, CustomRequest,
     CustomResult, ExtensionCapabilities, Extensions, GetPromptRequestParams, GetPromptResponse, GetTaskParams,
-    GetTaskResult, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, TASKS_EXTENSION_ID, Tool,
-    UnsubscribeRequestParams, UpdateTaskParams,
+    GetTaskResult, Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionFilter, TASKS_EXTENSION_ID, Tool, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
 use runtime::engine::{CallError, catch_panic};
 use runtime::imports::ToolCaller;
 use services::principal_store::PrincipalStore;
+use std::borrow::Cow;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
+
+/// The versions that are served, oldest first. Not 2025-03-26: it has batches.
+const VERSIONS: [ProtocolVersion; 4] = [
+    ProtocolVersion::V_2024_11_05,
+    ProtocolVersion::V_2025_06_18,
+    ProtocolVersion::V_2025_11_25,
+    ProtocolVersion::V_2026_07_28,
+];
 
 /// What a server is made of.
 pub struct ServerParts {
@@ -142,6 +151,13 @@ impl Server {
     }
 }
 
+/// The version of a handshake: the newest that is not newer than the one the client asks for, since it asks for the newest that it
+/// knows.
+fn negotiate(asked: &ProtocolVersion) -> ProtocolVersion {
+    let mut known = VERSIONS.iter().rev().filter(|version| version.has_initialize());
+    known.find(|version| version.as_str() <= asked.as_str()).unwrap_or(&ProtocolVersion::LATEST_WITH_INITIALIZE).clone()
+}
+
 /// Answers a request whose handler panics with an error. Otherwise rmcp's task would die and the client would wait for
 /// ever.
 async fn catch_handler_panic<R>(handler: impl Future<Output = Result<R, ErrorData>>) -> Result<R, ErrorData> {
@@ -156,6 +172,16 @@ impl ServerHandler for Server {
             Some(text) => config.with_instructions(text),
             None => config,
         }
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(&VERSIONS)
+    }
+
+    fn negotiate_initialize(&self, request: &InitializeRequestParams) -> Result<InitializeResult, ErrorData> {
+        let mut info = self.get_info();
+        info.protocol_version = negotiate(&request.protocol_version);
+        Ok(info)
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
@@ -311,6 +337,22 @@ impl ServerHandler for Server {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_handshake_gets_what_the_client_knows_and_is_served() {
+        for (asked, answered) in [
+            ("2024-10-07", "2025-11-25"),
+            ("2024-11-05", "2024-11-05"),
+            ("2025-03-26", "2024-11-05"),
+            ("2025-06-18", "2025-06-18"),
+            ("2025-11-25", "2025-11-25"),
+            ("2026-07-28", "2025-11-25"),
+            ("9999-12-31", "2025-11-25"),
+        ] {
+            let asked = serde_json::from_value(asked.into()).unwrap();
+            assert_eq!(negotiate(&asked).as_str(), answered, "{asked}");
+        }
+    }
 
     #[tokio::test]
     async fn a_panic_is_answered() {

@@ -4,8 +4,8 @@ use protocol::json_text::{MAX_DEPTH, is_deeper_than, member_of};
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolRequestParams, CancelTaskParams, CompleteRequestParams, GetPromptRequestParams, GetTaskParams,
-    InitializeRequestParams, ReadResourceRequestParams, RequestId, SetLevelRequestParams, SubscribeRequestParams,
-    SubscriptionsListenRequestParams, UnsubscribeRequestParams, UpdateTaskParams,
+    InitializeRequestParams, PaginatedRequestParams, ReadResourceRequestParams, RequestId, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionsListenRequestParams, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -22,8 +22,8 @@ pub(crate) struct Unreadable {
     pub(crate) id: Option<RequestId>,
     pub(crate) code: i32,
     pub(crate) message: String,
-    /// Whether it is meant as a request.
-    has_method: bool,
+    /// Whether it is meant as a request, or as several ones.
+    is_request: bool,
 }
 
 impl Unreadable {
@@ -31,16 +31,22 @@ impl Unreadable {
         let text = text.trim_ascii();
         let written = member_of(text, "id").and_then(|id| serde_json::from_slice(id).ok());
         let id = written.filter(|id: &Value| !id.is_null());
-        let (code, message) = if is_deeper_than(text, MAX_DEPTH) {
-            (INVALID_REQUEST, format!("the JSON is nested deeper than {MAX_DEPTH} levels"))
-        } else {
-            match serde_json::from_slice::<Value>(text) {
-                Ok(value) => (INVALID_REQUEST, wrong_envelope(&value)),
-                Err(error) => (PARSE_ERROR, format!("this is not JSON: {error}")),
+        let id: Option<RequestId> = id.and_then(|id| serde_json::from_value(id).ok());
+        let is_request = id.is_some() && member_of(text, "method").is_some();
+        if is_deeper_than(text, MAX_DEPTH) {
+            let message = format!("the JSON is nested deeper than {MAX_DEPTH} levels");
+            return Self { id, code: INVALID_REQUEST, message, is_request };
+        }
+        match serde_json::from_slice::<Value>(text) {
+            Ok(value) => {
+                let is_request = is_request || is_batch_of_requests(&value);
+                Self { id, code: INVALID_REQUEST, message: wrong_envelope(&value), is_request }
             }
-        };
-        let id = id.and_then(|id| serde_json::from_value(id).ok());
-        Self { id, code, message, has_method: member_of(text, "method").is_some() }
+            Err(error) => {
+                let message = format!("this is not JSON: {error}");
+                Self { id, code: PARSE_ERROR, message, is_request }
+            }
+        }
     }
 
     /// A request of a known method whose parameters are wrong. None for any other text.
@@ -53,12 +59,22 @@ impl Unreadable {
         }
         let Request { id, method, params } = serde_json::from_slice(text).ok()?;
         let wrong = wrong_params(&method, params.as_ref(), is_stateless(params.as_ref()))?;
-        Some(Self { id: Some(id), code: wrong.code.0, message: wrong.message.into_owned(), has_method: true })
+        Some(Self { id: Some(id), code: wrong.code.0, message: wrong.message.into_owned(), is_request: true })
+    }
+
+    /// A request for a list with a cursor that is no text. rmcp drops such parameters, and the list would begin again.
+    pub(crate) fn of_cursor(text: &[u8]) -> Option<Self> {
+        let method: String = serde_json::from_slice(member_of(text, "method")?).ok()?;
+        if !method.ends_with("/list") {
+            return None;
+        }
+        let cursor = member_of(member_of(text, "params")?, "cursor")?;
+        if cursor.starts_with(b"\"") { None } else { Self::of_params(text) }
     }
 
     /// Whether somebody waits for an answer. An error for something else may be answered with another one, without end.
     pub(crate) fn is_request(&self) -> bool {
-        self.has_method && self.id.is_some()
+        self.is_request
     }
 
     pub(crate) fn error(&self) -> ErrorData {
@@ -72,10 +88,19 @@ impl fmt::Display for Unreadable {
     }
 }
 
+fn is_batch_of_requests(value: &Value) -> bool {
+    let is_request = |message: &Value| message["method"].is_string() && !message["id"].is_null();
+    value.as_array().is_some_and(|messages| messages.iter().any(is_request))
+}
+
 /// What is wrong with JSON that is no message.
 fn wrong_envelope(value: &Value) -> String {
     let Some(message) = value.as_object() else {
-        let kind = if value.is_array() { "a list; batches are not served" } else { "no object" };
+        let kind = if value.is_array() {
+            "a list: no version that is served here has batches, so send each message by itself"
+        } else {
+            "no object"
+        };
         return format!("a JSON-RPC message is an object, and this is {kind}");
     };
     let wrong = match (message.get("jsonrpc"), message.get("id"), message.get("method"), message.get("params")) {
@@ -90,8 +115,7 @@ fn wrong_envelope(value: &Value) -> String {
     format!("this is not a complete JSON-RPC message of MCP: {wrong}")
 }
 
-/// What is wrong with the parameters of a method that is served. None if the method is unknown, or nothing is wrong. Lists are not here:
-/// rmcp serves them whatever their parameters are.
+/// What is wrong with the parameters of a method that is served. None if the method is unknown, or nothing is wrong.
 pub(crate) fn wrong_params(method: &str, params: Option<&Value>, stateless: bool) -> Option<ErrorData> {
     let check = match method {
         // 2026-07-28 has none of these any more.
@@ -99,6 +123,9 @@ pub(crate) fn wrong_params(method: &str, params: Option<&Value>, stateless: bool
             return None;
         }
         "initialize" => check::<InitializeRequestParams>,
+        "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list" => {
+            check::<PaginatedRequestParams>
+        }
         "tools/call" => check::<CallToolRequestParams>,
         "resources/read" => check::<ReadResourceRequestParams>,
         "resources/subscribe" => check::<SubscribeRequestParams>,
@@ -151,7 +178,8 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, None, "`id` must be"),
             (r#"{"jsonrpc":"2.0","id":7,"method":5}"#, Some(json!(7)), "`method` must be"),
             (r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[1]}"#, Some(json!(7)), "`params` must be"),
-            (r#"[{"jsonrpc":"2.0","id":7,"method":"ping"}]"#, None, "batches"),
+            (r#"[{"jsonrpc":"2.0","id":7,"result":{}}]"#, None, "batches"),
+            (r#"[]"#, None, "batches"),
             ("hello", None, "not JSON"),
         ] {
             let found = Unreadable::new(text.as_bytes());
@@ -159,6 +187,8 @@ mod tests {
             assert!(found.message.contains(words), "{text}: {found}");
             assert_eq!(found.is_request(), id.is_some(), "{text}");
         }
+        let batch = Unreadable::new(br#"[{"jsonrpc":"2.0","method":"a"},{"jsonrpc":"2.0","id":7,"method":"ping"}]"#);
+        assert!(batch.is_request() && batch.id.is_none() && batch.message.contains("batches"), "{batch}");
         let latin1 = b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\",\"params\":{\"a\":\"\xe9\"}}";
         assert!(Unreadable::new(latin1).is_request());
         let deep =
@@ -169,6 +199,27 @@ mod tests {
             !Unreadable::new(br#"{"jsonrpc":"2.0","id":7,"result":NaN}"#).is_request(),
             "nobody waits for an answer to one"
         );
+    }
+
+    #[test]
+    fn a_cursor_is_a_text() {
+        let found = |method: &str, params: &str| {
+            let text = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{params}}}"#);
+            Unreadable::of_cursor(text.as_bytes()).map(|wrong| (wrong.id.is_some(), wrong.code, wrong.message))
+        };
+        for method in ["tools/list", "resources/list", "resources/templates/list", "prompts/list"] {
+            for cursor in ["5", "1.5", "true", "{}", r#"["x"]"#] {
+                let (has_id, code, message) = found(method, &format!(r#"{{"a":1,"cursor": {cursor}}}"#)).unwrap();
+                assert!(
+                    has_id && code == -32602 && message.contains("`params.cursor`"),
+                    "{method} {cursor}: {message}"
+                );
+            }
+            for good in [r#"{"cursor":"5"}"#, r#"{"cursor":null}"#, r#"{"_meta":{"cursor":5}}"#, "{}"] {
+                assert_eq!(found(method, good), None, "{method} {good}");
+            }
+        }
+        assert_eq!(found("tools/call", r#"{"cursor":5}"#), None);
     }
 
     #[test]

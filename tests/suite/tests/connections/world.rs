@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Instant;
 use suite::browser::{Arrived, Browser};
 use suite::http::request;
+use suite::issuer::{self, Issuer};
 use suite::provider::{CANARY, Provider};
 use suite::{Called, Home, Server, portcullis};
 use url::Url;
@@ -17,9 +18,12 @@ pub(crate) struct World {
     pub(crate) provider: Provider,
     pub(crate) server: Server,
     pub(crate) address: SocketAddr,
-    /// The keys of alice and bob.
+    /// The keys of alice and bob, or their tokens.
     pub(crate) keys: Vec<String>,
 }
+
+/// This server's address, as tokens of an issuer name it.
+pub(crate) const AUDIENCE: &str = "https://tools.example.com/mcp";
 
 /// A folder with the client's secret.
 pub(crate) fn home(provider: &Provider) -> Home {
@@ -50,6 +54,24 @@ impl World {
         let config = config(&provider, plugins, connection) + "[server.auth]\nkeys = \"keys.toml\"\n";
         let (server, address) = Server::start_http_in(home, &config);
         Self { provider, server, address, keys }
+    }
+
+    /// A server over HTTP whose users have tokens of an issuer. `login` is how they log in on its pages.
+    pub(crate) fn of_issuer(issuer: &Issuer, login: &str, plugins: &str, connection: &str) -> Self {
+        let provider = Provider::start();
+        let home = home(&provider);
+        home.write("login.secret", issuer.secret());
+        let auth = format!(
+            "[server.auth.oauth]\nissuer = {:?}\nresource = {AUDIENCE:?}\nrequired-scopes = [\"tools\"]\n{login}",
+            issuer.url()
+        );
+        let (server, address) = Server::start_http_in(home, &(config(&provider, plugins, connection) + &auth));
+        let keys = ["alice", "bob"].map(|name| {
+            let mut claims = issuer.claims(AUDIENCE);
+            claims["sub"] = json!(name);
+            issuer::sign(1, &claims)
+        });
+        Self { provider, server, address, keys: keys.into() }
     }
 
     /// The `Authorization` value for a user's key.

@@ -32,7 +32,7 @@ fn with_unknown_field(line: &str) -> String {
 /// The id of a line that is certainly answered. Others are answered at once, or never.
 fn id_of_request(line: &str) -> Option<String> {
     let message: Value = serde_json::from_str(line).ok()?;
-    message["method"].is_string().then(|| message["id"].to_string())
+    (message["jsonrpc"] == "2.0" && message["method"].is_string()).then(|| message["id"].to_string())
 }
 
 /// Sends the lines in batches. The answers by id, for each id in a fixed order.

@@ -1,5 +1,6 @@
 //! The format of notifications about a call, which the client chooses with each request.
 
+use super::progress_token::ProgressToken;
 use super::session;
 use crate::request_context::declares;
 use protocol::content::to_blocks;
@@ -7,9 +8,9 @@ use protocol::names::{
     CALL_META, CHUNK_ORIGIN_META, CORRELATION_META, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN_META,
     PARTIAL_RESULTS,
 };
+use rmcp::ErrorData;
 use rmcp::model::{
-    CustomNotification, JsonObject, LoggingMessageNotification, LoggingMessageNotificationParam, MetaObject,
-    NotificationMetaObject, ProgressNotification, ProgressNotificationParam, ProgressToken, ServerNotification,
+    CustomNotification, JsonObject, LoggingMessageNotification, LoggingMessageNotificationParam, ServerNotification,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use runtime::imports::{Chunk, LogLevel, ProgressReport};
@@ -30,15 +31,15 @@ pub(crate) struct NotificationFormat {
 }
 
 impl NotificationFormat {
-    pub(crate) fn from_context(context: &RequestContext<RoleServer>) -> Self {
+    pub(crate) fn from_context(context: &RequestContext<RoleServer>) -> Result<Self, ErrorData> {
         let partial_results = declares(context, PARTIAL_RESULTS);
-        NotificationFormat {
+        Ok(NotificationFormat {
             partial: partial_results.then(|| context.meta.get(PARTIAL_RESULT_TOKEN_META).cloned()),
-            progress: context.meta.get_progress_token(),
+            progress: ProgressToken::from_context(context)?,
             logs: session::min_log_level(context),
             correlation: context.meta.get(CORRELATION_META).cloned(),
             call: None,
-        }
+        })
     }
 
     /// Adds the id of the call.
@@ -78,11 +79,7 @@ impl NotificationFormat {
     }
 
     pub(crate) fn progress(&self, report: ProgressReport) -> Option<ServerNotification> {
-        let mut params = ProgressNotificationParam::new(self.progress.clone()?, report.done);
-        (params.total, params.message) = (report.total, report.message);
-        let meta = self.meta();
-        params.meta = (!meta.is_empty()).then_some(NotificationMetaObject(MetaObject(meta)));
-        Some(ServerNotification::ProgressNotification(ProgressNotification::new(params)))
+        Some(self.progress.as_ref()?.notification(report, self.meta()))
     }
 
     pub(crate) fn log(&self, level: LogLevel, message: String) -> Option<ServerNotification> {

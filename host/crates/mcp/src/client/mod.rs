@@ -6,6 +6,7 @@ pub(crate) mod format;
 pub(crate) mod notification_sender;
 pub(crate) mod pending;
 mod progress;
+pub(crate) mod progress_token;
 pub(crate) mod served_request;
 pub(crate) mod session;
 pub(crate) mod stream;

@@ -4,6 +4,7 @@ use super::format::NotificationFormat;
 use super::notification_sender::NotificationTarget;
 use crate::calls::waiting_call::ResumableStream;
 use crate::request_context::is_stateless;
+use rmcp::ErrorData;
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use tokio_util::sync::CancellationToken;
 
@@ -19,14 +20,15 @@ pub(crate) struct ServedRequest {
 }
 
 impl ServedRequest {
-    pub(crate) fn from_context(context: &RequestContext<RoleServer>) -> Self {
-        let format = Some(NotificationFormat::from_context(context)).filter(NotificationFormat::is_read);
-        Self {
+    /// An error if the client asks for something that cannot be sent.
+    pub(crate) fn from_context(context: &RequestContext<RoleServer>) -> Result<Self, ErrorData> {
+        let format = Some(NotificationFormat::from_context(context)?).filter(NotificationFormat::is_read);
+        Ok(Self {
             notifications: format.map(|format| NotificationTarget::new(format, context)),
             questions: (!is_stateless(context)).then(|| context.peer.clone()),
             stream: context.extensions.get().cloned(),
             cancel: context.ct.clone(),
-        }
+        })
     }
 
     /// A request that is answered with the end of its round, and with nothing before.

@@ -39,7 +39,7 @@ pub(crate) async fn dispatch(
     context: &RequestContext<RoleServer>,
 ) -> Result<RoundResponse, ErrorData> {
     let TargetRequest { method, name, target, request_state, input_responses } = request;
-    let (principal, served) = (server.principal(context), ServedRequest::from_context(context));
+    let (principal, served) = (server.principal(context), ServedRequest::from_context(context)?);
     let stateless = served.is_stateless();
     let session = context.extensions.get::<Arc<ClientSession>>();
     let reverse = ReverseParams::from_context(context, session.map(|session| session.declaration()), stateless)?;

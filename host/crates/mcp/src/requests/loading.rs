@@ -1,9 +1,11 @@
 //! Requests that arrive while plugins are being loaded, and what clients are told of plugins that are missing.
 
+use crate::client::progress_token::ProgressToken;
 use crate::server_context::ServerContext;
 use plugins::catalog::{Catalog, Missing, MissingPlugins};
-use rmcp::model::ProgressNotificationParam;
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::model::{GetExtensions as _, JsonObject};
+use rmcp::service::{OriginatingRequestId, RequestContext, RoleServer};
+use runtime::imports::ProgressReport;
 use std::time::Duration;
 
 /// Time between two messages to a client that waits.
@@ -31,7 +33,8 @@ pub(crate) async fn wait_until(
 
 /// Tells the client what is being loaded, again and again. Never ends.
 async fn report(server: &ServerContext, context: &RequestContext<RoleServer>) {
-    let Some(token) = context.meta.get_progress_token() else { return std::future::pending().await };
+    // A token that cannot be given back is refused by the call itself.
+    let Ok(Some(token)) = ProgressToken::from_context(context) else { return std::future::pending().await };
     for progress in 1_u32.. {
         tokio::time::sleep(PROGRESS).await;
         let catalog = server.catalog.snapshot();
@@ -41,9 +44,11 @@ async fn report(server: &ServerContext, context: &RequestContext<RoleServer>) {
             [] => "waiting for servers behind this host".to_owned(),
             names => format!("waiting for plugins that are being prepared: {}", names.join(", ")),
         };
-        let message = ProgressNotificationParam::new(token.clone(), f64::from(progress)).with_message(text);
+        let report = ProgressReport { done: f64::from(progress), total: None, message: Some(text) };
+        let mut notification = token.notification(report, JsonObject::new());
+        notification.extensions_mut().insert(OriginatingRequestId(context.id.clone()));
         // A client that is gone cancels the request.
-        let _ = context.peer.notify_progress(message).await;
+        let _ = context.peer.send_notification(notification).await;
     }
 }
 

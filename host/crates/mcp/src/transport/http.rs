@@ -86,10 +86,14 @@ impl HttpServer {
             let public = account_pages::set_public_url(broker, bound);
             allowed_hosts.extend(public.host_str().map(str::to_owned));
             allowed_origins.push(public.origin().ascii_serialization());
-            if authenticator.is_none() {
-                tracing::warn!(
+            match authenticator.as_deref().map(Authenticator::resource) {
+                None => tracing::warn!(
                     "without [server.auth], everybody who can use this server shares the connected accounts"
-                );
+                ),
+                Some(Some(_)) if !broker.has_login() => tracing::warn!(
+                    "users with tokens of the issuer cannot connect accounts: set [server.auth.oauth.login], so that they can show who they are"
+                ),
+                Some(_) => {}
             }
         }
         let guard = Arc::new(HttpGuard::new(&allowed_hosts, &allowed_origins)?);

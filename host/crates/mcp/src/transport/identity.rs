@@ -14,7 +14,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use platform::identity::{AuthError, Authenticator};
 use platform::sync::Mutex;
-use services::connections::{CALLBACK_PATH, CONNECT_PATH};
+use services::connections::{CALLBACK_PATH, CONNECT_PATH, LOGIN_PATH};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ const UNAUTHENTICATED: i32 = -32000;
 
 /// Paths without authentication: what this is, health, and the account pages, which check their users themselves. Unknown
 /// paths below `/.well-known/` are public too, and those of OAuth where there is none.
-const PUBLIC_PATHS: &[&str] = &["/", "/health", "/ready", CONNECT_PATH, CALLBACK_PATH];
+const PUBLIC_PATHS: &[&str] = &["/", "/health", "/ready", CONNECT_PATH, LOGIN_PATH, CALLBACK_PATH];
 
 /// How often a refusal is logged. Anybody can send requests without a credential.
 const LOG_INTERVAL: Duration = Duration::from_secs(1);

@@ -130,6 +130,9 @@ impl McpEndpoint {
         if let Some(response) = self.respond_directly(&parts, &text).await {
             return Ok(response);
         }
+        if let Some(wrong) = Unreadable::of_cursor(&text) {
+            return Err(HttpRefusal::Unreadable(wrong));
+        }
         let answer = LargeAnswer::default();
         parts.extensions.insert(answer.clone());
         if parts.headers.contains_key(HEADER_SESSION_ID)

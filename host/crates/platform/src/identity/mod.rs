@@ -16,4 +16,4 @@ pub use authenticator::{Authenticator, IdentityError};
 pub use error::AuthError;
 pub use keys::{KeysError, NewKey};
 pub use protected_resource::ProtectedResource;
-pub use settings::{AuthSettings, OAuthSettings};
+pub use settings::{AuthSettings, LoginSettings, OAuthSettings};

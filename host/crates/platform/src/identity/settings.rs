@@ -32,6 +32,23 @@ pub struct OAuthSettings {
     pub jwks: Option<Endpoint>,
     /// Scopes that a token must have.
     pub required_scopes: Vec<String>,
+    /// How users log in on this host's own pages. Without it, a browser that sends no token is served none of them.
+    pub login: Option<LoginSettings>,
+}
+
+/// This host as a client of the issuer. The token that a login gives is checked like those of other clients.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct LoginSettings {
+    /// The authorization endpoint.
+    pub authorize: Endpoint,
+    /// The token endpoint.
+    pub token: Endpoint,
+    pub client_id: String,
+    /// File with the client secret; `None`: a public client.
+    pub client_secret_file: Option<PathBuf>,
+    /// Scopes to request; `None`: those that a token must have.
+    pub scopes: Option<Vec<String>>,
 }
 
 /// The table as it is written.
@@ -46,6 +63,7 @@ struct OAuthTable {
     jwks: Option<Endpoint>,
     #[serde(default)]
     required_scopes: Vec<String>,
+    login: Option<LoginSettings>,
 }
 
 /// A text, or a list of them, as JWTs write their audience.
@@ -87,8 +105,8 @@ impl TryFrom<OAuthTable> for OAuthSettings {
                     .into(),
             );
         }
-        let OAuthTable { issuer, client_ids, jwks, required_scopes, .. } = table;
-        Ok(Self { issuer, resource, audience, client_ids, jwks, required_scopes })
+        let OAuthTable { issuer, client_ids, jwks, required_scopes, login, .. } = table;
+        Ok(Self { issuer, resource, audience, client_ids, jwks, required_scopes, login })
     }
 }
 
@@ -99,6 +117,9 @@ impl AuthSettings {
             return Err("`anonymous` beside `keys` or `oauth` would have no effect: remove it".into());
         }
         let Some(oauth) = &self.oauth else { return Ok(()) };
+        if oauth.login.as_ref().is_some_and(|login| login.client_id.is_empty()) {
+            return Err("oauth.login.client-id: must not be empty: write the id that the issuer gave this host".into());
+        }
         // The characters of a scope in RFC 6749; a quote would end the value of the header it is sent in.
         let plain = |c: u8| c.is_ascii_graphic() && c != b'"' && c != b'\\';
         match oauth.required_scopes.iter().find(|scope| scope.is_empty() || !scope.bytes().all(plain)) {

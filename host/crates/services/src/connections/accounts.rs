@@ -1,7 +1,8 @@
 //! Using connected accounts: stored credentials, their renewal, and requests sent with them.
 
-use super::broker::{Account, CONNECT_PATH, ConnectionBroker, LOCKS};
-use super::credential::{Credential, CredentialError, millis, request_credential};
+use super::broker::{Account, ConnectionBroker, LOCKS};
+use super::credential::{Credential, CredentialError};
+use super::oauth_client::millis;
 use super::pages::ConnectPurpose;
 use super::request;
 use super::settings::ConnectionSettings;
@@ -61,7 +62,7 @@ impl ConnectionBroker {
         account: &Account,
         bad: Option<&str>,
     ) -> Result<Credential, ConnectionError> {
-        let Account { settings, secret } = account;
+        let Account { settings, client } = account;
         let good =
             |credential: &Credential| !credential.needs_renewal(self.now()) && bad != Some(credential.access.as_str());
         let (credential, _) = self.stored_credential(principal, name, settings).await?;
@@ -79,8 +80,7 @@ impl ConnectionBroker {
             self.tokens.remove(principal.as_str(), name, sealed).await.map_err(store_failed)?;
             return Err(ConnectionError::NotConnected);
         };
-        let fields = [("grant_type", "refresh_token"), ("refresh_token", refresh.as_str())];
-        match request_credential(&self.outbound, settings, secret.as_deref(), &fields, self.now()).await {
+        match client.renew(&self.outbound, refresh, self.now()).await {
             Ok(mut renewed) => {
                 renewed.refresh = renewed.refresh.or(credential.refresh);
                 self.store_credential(principal, name, settings, &renewed).await.map_err(ConnectionError::Failed)?;
@@ -111,13 +111,12 @@ fn store_failed(error: TokenStoreError) -> ConnectionError {
 impl Connections for ConnectionBroker {
     fn page(&self, principal: &Principal, plugin: &PluginId, name: &str) -> Result<String, ConnectionError> {
         self.account(name)?;
-        let public = self.public().ok_or_else(|| {
-            ConnectionError::Failed("this host serves no pages at the moment, so nothing can be connected".into())
-        })?;
         let purpose =
             ConnectPurpose { principal: principal.clone(), plugin: plugin.clone(), connection: name.to_owned() };
         let id = self.pages.create(purpose).map_err(|error| ConnectionError::Failed(error.to_string()))?;
-        Ok(format!("{}{CONNECT_PATH}?e={id}", public.as_str().trim_end_matches('/')))
+        self.page_address(&id).map_err(|_| {
+            ConnectionError::Failed("this host serves no pages at the moment, so nothing can be connected".into())
+        })
     }
 
     async fn is_connected(&self, principal: &Principal, name: &str) -> Result<bool, ConnectionError> {

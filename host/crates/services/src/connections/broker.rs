@@ -1,17 +1,19 @@
 //! Connecting an account: the pages, the OAuth flow, and the exchange of its code.
 
-use super::credential::{CredentialError, request_credential};
-use super::pages::{self, ConnectPurpose, FlowError, FlowStart, Pages};
+use super::credential::{Credential, CredentialError};
+use super::error::{BrokerError, ConnectPageError, log_failure};
+use super::oauth_client::{FlowAnswer, OAuthClient};
+use super::pages::{self, ConnectPurpose, Pages};
 use super::seal::Seal;
 use super::settings::ConnectionSettings;
 use platform::clock::Clock;
-use platform::files::read_key_file;
-use platform::outbound::{ClientBuildError, OutboundClient};
+use platform::identity::OAuthSettings;
+use platform::outbound::OutboundClient;
 use platform::random::random_text;
-use platform::storage::{TokenStore, TokenStoreError};
+use platform::storage::TokenStore;
 use std::collections::BTreeMap;
 use std::hash::RandomState;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::{Mutex, watch};
@@ -25,39 +27,22 @@ pub const CALLBACK_PATH: &str = "/oauth/callback";
 /// Path on which users connect accounts.
 pub const CONNECT_PATH: &str = "/connect";
 
-/// The configured connections cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum BrokerError {
-    #[error(transparent)]
-    Tokens(#[from] TokenStoreError),
-    #[error(transparent)]
-    Outbound(#[from] ClientBuildError),
-    #[error("[connections.{name}] client-secret-file {path}: {source}")]
-    Secret { name: String, path: PathBuf, source: std::io::Error },
-    #[error("the key of connected accounts, {path}: {source}")]
-    Key { path: PathBuf, source: std::io::Error },
-}
-
-/// Why a browser cannot continue.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ConnectPageError {
-    /// There is no such page, or it has expired.
-    Unknown,
-    /// The page belongs to another browser or person.
-    OtherBrowser,
-    /// The provider or its user declined; an OAuth error code.
-    Declined(String),
-    /// The log has the reason.
-    Failed,
-}
-
 pub(super) struct Account {
     pub(super) settings: ConnectionSettings,
-    pub(super) secret: Option<String>,
+    pub(super) client: OAuthClient,
+}
+
+/// A page, for the browser that has opened it.
+pub struct OpenPage<'a> {
+    pub purpose: ConnectPurpose,
+    pub settings: &'a ConnectionSettings,
+    /// Whether it belongs to this browser, which has shown who is in front of it or was asked nothing.
+    pub is_owned: bool,
 }
 
 pub struct ConnectionBroker {
     pub(super) accounts: BTreeMap<String, Account>,
+    pub(super) login: Option<OAuthClient>,
     public: OnceLock<Url>,
     pub(super) pages: Pages,
     pub(super) tokens: TokenStore,
@@ -71,9 +56,10 @@ pub struct ConnectionBroker {
 }
 
 impl ConnectionBroker {
-    /// Stores credentials in `folder`. Blocks.
+    /// Stores credentials in `folder`. Users of the issuer, if there is one, log in as it says. Blocks.
     pub fn open(
         settings: &BTreeMap<String, ConnectionSettings>,
+        issuer: Option<&OAuthSettings>,
         folder: &Path,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, BrokerError> {
@@ -82,18 +68,14 @@ impl ConnectionBroker {
         let seal = Seal::open(&path).map_err(|source| BrokerError::Key { path, source })?;
         let mut accounts = BTreeMap::new();
         for (name, settings) in settings {
-            let secret = match &settings.client_secret_file {
-                None => None,
-                Some(path) => {
-                    let read = read_key_file(path, "the client secret of a connection", u64::MAX);
-                    let fail = |source| BrokerError::Secret { name: name.clone(), path: path.clone(), source };
-                    Some(read.map_err(fail)?.trim().to_owned())
-                }
-            };
-            accounts.insert(name.clone(), Account { settings: settings.clone(), secret });
+            let client = OAuthClient::of_connection(name, settings)?;
+            accounts.insert(name.clone(), Account { settings: settings.clone(), client });
         }
+        let login = issuer.and_then(|oauth| Some((oauth, oauth.login.as_ref()?)));
+        let login = login.map(|(oauth, login)| OAuthClient::of_issuer(oauth, login)).transpose()?;
         Ok(Self {
             accounts,
+            login,
             public: OnceLock::new(),
             pages: Pages::new(clock.clone()),
             tokens,
@@ -124,28 +106,18 @@ impl ConnectionBroker {
         pages::LIFETIME
     }
 
-    pub fn page(&self, id: &str, browser: &str) -> Result<(ConnectPurpose, &ConnectionSettings), ConnectPageError> {
-        let purpose = self.pages.get(id, browser)?;
+    pub fn page(&self, id: &str, browser: &str) -> Result<OpenPage<'_>, ConnectPageError> {
+        let (purpose, is_owned) = self.pages.get(id, browser)?;
         let account = self.accounts.get(&purpose.connection).ok_or(ConnectPageError::Unknown)?;
-        Ok((purpose, &account.settings))
+        Ok(OpenPage { purpose, settings: &account.settings, is_owned })
     }
 
     /// The user continues; returns where to send the browser.
     pub fn start(&self, id: &str, browser: &str) -> Result<Url, ConnectPageError> {
         let started = self.pages.start(id, browser).map_err(|error| log_failure(&error))?;
-        let FlowStart { purpose, state, challenge } = started?;
+        let (purpose, start) = started?;
         let account = self.accounts.get(&purpose.connection).ok_or(ConnectPageError::Unknown)?;
-        let mut url = account.settings.authorize.url().clone();
-        let mut query = url.query_pairs_mut();
-        query.append_pair("response_type", "code").append_pair("client_id", &account.settings.client_id);
-        query.append_pair("redirect_uri", &self.callback().ok_or(ConnectPageError::Failed)?);
-        if !account.settings.scopes.is_empty() {
-            query.append_pair("scope", &account.settings.scopes.join(" "));
-        }
-        query.append_pair("state", &state);
-        query.append_pair("code_challenge", &challenge).append_pair("code_challenge_method", "S256");
-        drop(query);
-        Ok(url)
+        Ok(account.client.authorize_url(&start, &self.address(CALLBACK_PATH)?))
     }
 
     /// The flow of an OAuth `state`, if this browser started it.
@@ -158,34 +130,12 @@ impl ConnectionBroker {
         &self,
         state: &str,
         browser: &str,
-        issuer: Option<&str>,
-        answer: Result<&str, &str>,
+        answer: FlowAnswer,
     ) -> Result<ConnectPurpose, ConnectPageError> {
         let (purpose, verifier) = self.pages.finish(state, browser)?;
-        let Account { settings, secret } = self.accounts.get(&purpose.connection).ok_or(ConnectPageError::Unknown)?;
+        let Account { settings, client } = self.accounts.get(&purpose.connection).ok_or(ConnectPageError::Unknown)?;
         let name = &purpose.connection;
-        if let (Some(actual), Some(expected)) = (issuer, &settings.issuer)
-            && actual != expected
-        {
-            tracing::warn!(connection = name, "the browser came back from another issuer than {expected}");
-            return Err(ConnectPageError::Failed);
-        }
-        let code = answer.map_err(|error| ConnectPageError::Declined(error.to_owned()))?;
-        let callback = self.callback().ok_or(ConnectPageError::Failed)?;
-        let fields = [
-            ("grant_type", "authorization_code"),
-            ("code", code),
-            ("redirect_uri", callback.as_str()),
-            ("code_verifier", verifier.as_str()),
-        ];
-        let requested = request_credential(&self.outbound, settings, secret.as_deref(), &fields, self.now()).await;
-        let credential = requested.map_err(|error| {
-            tracing::warn!(connection = name, principal = %purpose.principal, "an account was not connected: {error:?}");
-            match error {
-                CredentialError::Refused(word) => ConnectPageError::Declined(word),
-                CredentialError::Failed(_) | CredentialError::Timeout(_) => ConnectPageError::Failed,
-            }
-        })?;
+        let credential = self.redeem(client, answer, &verifier, CALLBACK_PATH, &purpose).await?;
         self.store_credential(&purpose.principal, name, settings, &credential)
             .await
             .map_err(|error| log_failure(&error))?;
@@ -194,25 +144,44 @@ impl ConnectionBroker {
         Ok(purpose)
     }
 
-    fn callback(&self) -> Option<String> {
-        Some(format!("{}{CALLBACK_PATH}", self.public()?.as_str().trim_end_matches('/')))
+    /// The credential for the code with which a browser came back to `path`.
+    pub(super) async fn redeem(
+        &self,
+        client: &OAuthClient,
+        answer: FlowAnswer,
+        verifier: &str,
+        path: &str,
+        purpose: &ConnectPurpose,
+    ) -> Result<Credential, ConnectPageError> {
+        let ConnectPurpose { principal, connection, .. } = purpose;
+        if let (Some(actual), Some(expected)) = (&answer.issuer, &client.issuer)
+            && actual != expected
+        {
+            tracing::warn!(connection, "the browser came back from another issuer than {expected}");
+            return Err(ConnectPageError::Failed);
+        }
+        let code = answer.code.map_err(ConnectPageError::Declined)?;
+        let callback = self.address(path)?;
+        client.redeem(&self.outbound, &code, verifier, &callback, self.now()).await.map_err(|error| {
+            tracing::warn!(connection, %principal, "an account was not connected: {error:?}");
+            match error {
+                CredentialError::Refused(word) => ConnectPageError::Declined(word),
+                CredentialError::Failed(_) | CredentialError::Timeout(_) => ConnectPageError::Failed,
+            }
+        })
+    }
+
+    /// A path of this host, as browsers reach it.
+    pub(super) fn address(&self, path: &str) -> Result<String, ConnectPageError> {
+        let public = self.public().ok_or(ConnectPageError::Failed)?;
+        Ok(format!("{}{path}", public.as_str().trim_end_matches('/')))
+    }
+
+    pub(super) fn page_address(&self, id: &str) -> Result<String, ConnectPageError> {
+        Ok(format!("{}?e={id}", self.address(CONNECT_PATH)?))
     }
 
     pub(super) fn now(&self) -> u64 {
         self.clock.unix().as_secs()
-    }
-}
-
-fn log_failure(error: &dyn std::fmt::Display) -> ConnectPageError {
-    tracing::error!("an account was not connected: {error}");
-    ConnectPageError::Failed
-}
-
-impl From<FlowError> for ConnectPageError {
-    fn from(lost: FlowError) -> Self {
-        match lost {
-            FlowError::Unknown => ConnectPageError::Unknown,
-            FlowError::OtherBrowser => ConnectPageError::OtherBrowser,
-        }
     }
 }

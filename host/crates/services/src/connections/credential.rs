@@ -1,17 +1,8 @@
-//! Requests to token endpoints, and the credentials they return.
+//! What token endpoints return: credentials.
 
-use platform::outbound::{Method, OutboundClient, OutboundError, OutboundRequest, header};
 use policy::is_name;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
-use url::form_urlencoded::Serializer;
 
-use super::settings::ConnectionSettings;
-
-/// Timeout of one request to a token endpoint.
-const TIMEOUT: Duration = Duration::from_secs(10);
-/// Size of its response in bytes. Real ones are a few kilobytes.
-const MAX_ANSWER: usize = 64 << 10;
 /// A shorter token could not be told from other text in a response; a longer one does not fit a header.
 const TOKEN_LENGTH: std::ops::RangeInclusive<usize> = 8..=8192;
 /// Seconds before expiry at which a token is renewed: it must still be valid when it arrives.
@@ -59,49 +50,16 @@ impl Credential {
     }
 }
 
-/// Asks a token endpoint; `fields` are those of the OAuth grant.
-pub(super) async fn request_credential(
-    outbound: &OutboundClient,
-    settings: &ConnectionSettings,
-    secret: Option<&str>,
-    fields: &[(&str, &str)],
-    now: u64,
-) -> Result<Credential, CredentialError> {
-    let mut headers = header::HeaderMap::new();
-    let form_type = header::HeaderValue::from_static("application/x-www-form-urlencoded");
-    headers.insert(header::CONTENT_TYPE, form_type);
-    headers.insert(header::ACCEPT, header::HeaderValue::from_static("application/json"));
-    let ask = OutboundRequest {
-        method: Method::POST,
-        url: settings.token.url().clone(),
-        headers,
-        body: form(settings, secret, fields).into_bytes(),
-        timeout: TIMEOUT,
-        max_body: MAX_ANSWER,
-    };
-    let response = outbound.ask(ask).await.map_err(|error| match error {
-        OutboundError::Timeout(_, after) => CredentialError::Timeout(millis(after)),
-        OutboundError::TooLarge(..) | OutboundError::Unreachable(..) => CredentialError::Failed(error.to_string()),
-    })?;
-    // A response may contain a token whatever its status, so only the code in `error` is repeated.
-    let answer: Option<TokenResponse> = serde_json::from_slice(&response.body).ok();
+/// The credential in the response of a token endpoint. A response may contain a token whatever its status, so only the code
+/// in `error` is repeated.
+pub(super) fn read_response(status: u16, body: &[u8], now: u64) -> Result<Credential, CredentialError> {
+    let answer: Option<TokenResponse> = serde_json::from_slice(body).ok();
     match answer {
         Some(TokenResponse { error: Some(error), .. }) => Err(CredentialError::Refused(error_code(&error))),
-        Some(answer) if response.status == 200 => accept(answer, now).map_err(CredentialError::Failed),
-        _ if matches!(response.status, 400 | 401) => {
-            Err(CredentialError::Refused(format!("status {}", response.status)))
-        }
-        _ => Err(CredentialError::Failed(format!("the token endpoint answered {} without a token", response.status))),
+        Some(answer) if status == 200 => accept(answer, now).map_err(CredentialError::Failed),
+        _ if matches!(status, 400 | 401) => Err(CredentialError::Refused(format!("status {status}"))),
+        _ => Err(CredentialError::Failed(format!("the token endpoint answered {status} without a token"))),
     }
-}
-
-fn form(settings: &ConnectionSettings, secret: Option<&str>, fields: &[(&str, &str)]) -> String {
-    let mut form = Serializer::new(String::new());
-    form.extend_pairs(fields).append_pair("client_id", &settings.client_id);
-    if let Some(secret) = secret {
-        form.append_pair("client_secret", secret);
-    }
-    form.finish()
 }
 
 fn accept(answer: TokenResponse, now: u64) -> Result<Credential, String> {
@@ -118,10 +76,6 @@ fn accept(answer: TokenResponse, now: u64) -> Result<Credential, String> {
 /// An OAuth error code, if it has the form that the standard allows.
 fn error_code(text: &str) -> String {
     if text.is_empty() || is_name(text, 64, "_") { text.to_owned() } else { "an error".to_owned() }
-}
-
-pub(super) fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

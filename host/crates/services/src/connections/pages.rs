@@ -1,8 +1,8 @@
 //! Pages that wait for their user, and OAuth flows in progress. In memory: after a restart users request a new page.
 //!
-//! A page's id is in its address; anyone with the address can open it until a browser has pressed "continue". From then
-//! on the page and its flow belong to that browser, by its cookie. Both end after ten minutes or when the account is
-//! connected.
+//! A page's id is in its address; anyone with the address can open it, or log in for it, until a browser has logged in as
+//! its principal or pressed "continue". From then on the page and its flow belong to that browser, by its cookie. Both end
+//! after ten minutes or when the account is connected.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -19,6 +19,8 @@ pub(super) const LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// Pages of one principal; new ones replace its oldest.
 const MAX_OWN: usize = 16;
 const MAX_ALL: usize = 1_024;
+/// Logins that one page begins. Each may cost the issuer a request. More than one, since chat programs open addresses, too.
+const MAX_LOGINS: usize = 16;
 
 /// Random text of 256 bits: ids, states, verifiers and cookies.
 pub(super) type Random = String;
@@ -33,6 +35,11 @@ pub struct ConnectPurpose {
 struct Page {
     purpose: ConnectPurpose,
     since: Instant,
+    /// The browser that the page belongs to.
+    owner: Option<[u8; 32]>,
+    /// Logins in progress.
+    logins: Vec<Flow>,
+    logins_begun: usize,
     flow: Option<Flow>,
 }
 
@@ -44,7 +51,6 @@ struct Flow {
 
 /// What the provider receives at the start of a flow.
 pub(super) struct FlowStart {
-    pub(super) purpose: ConnectPurpose,
     pub(super) state: Random,
     pub(super) challenge: String,
 }
@@ -76,32 +82,71 @@ impl Pages {
         } else if pages.len() >= MAX_ALL {
             remove_oldest(&mut pages, |_| true);
         }
-        pages.insert(id.clone(), Page { purpose, since: self.clock.now(), flow: None });
+        let (since, logins) = (self.clock.now(), Vec::new());
+        pages.insert(id.clone(), Page { purpose, since, owner: None, logins, logins_begun: 0, flow: None });
         Ok(id)
     }
 
-    /// The purpose of a page, for a browser that may see it.
-    pub(super) fn get(&self, id: &str, browser: &str) -> Result<ConnectPurpose, FlowError> {
-        let pages = self.live_pages();
-        let page = pages.get(id).ok_or(FlowError::Unknown)?;
-        match &page.flow {
-            Some(flow) if flow.browser != digest(browser) => Err(FlowError::OtherBrowser),
-            _ => Ok(page.purpose.clone()),
+    /// The purpose of a page, for a browser that may see it, and whether the page belongs to that browser.
+    pub(super) fn get(&self, id: &str, browser: &str) -> Result<(ConnectPurpose, bool), FlowError> {
+        let mut pages = self.live_pages();
+        let page = open_page(&mut pages, id, digest(browser))?;
+        Ok((page.purpose.clone(), page.owner.is_some()))
+    }
+
+    /// The browser goes to log in. The page does not belong to it for that.
+    pub(super) fn start_login(&self, id: &str, browser: &str) -> std::io::Result<Result<FlowStart, FlowError>> {
+        let (start, login) = new_flow(browser)?;
+        let mut pages = self.live_pages();
+        Ok(open_page(&mut pages, id, login.browser).and_then(|page| {
+            if page.logins_begun == MAX_LOGINS {
+                return Err(FlowError::Unknown);
+            }
+            page.logins_begun += 1;
+            page.logins.push(login);
+            Ok(start)
+        }))
+    }
+
+    /// The issuer has sent the browser back: ends its login, and returns the page's id and the login's PKCE verifier.
+    pub(super) fn finish_login(
+        &self,
+        state: &str,
+        browser: &str,
+    ) -> Result<(Random, ConnectPurpose, Random), FlowError> {
+        let mut pages = self.live_pages();
+        let found = pages.iter_mut().find_map(|(id, page)| {
+            let at = page.logins.iter().position(|login| login.state == state)?;
+            Some((id, page, at))
+        });
+        let (id, page, at) = found.ok_or(FlowError::Unknown)?;
+        let browser = digest(browser);
+        if page.logins.get(at).is_none_or(|login| login.browser != browser) {
+            return Err(FlowError::OtherBrowser);
         }
+        let login = page.logins.remove(at);
+        Ok((id.clone(), page.purpose.clone(), login.verifier))
+    }
+
+    /// The browser's user has shown to be the page's principal: the page now belongs to the browser.
+    pub(super) fn admit(&self, id: &str, browser: &str) -> Result<(), FlowError> {
+        let browser = digest(browser);
+        open_page(&mut self.live_pages(), id, browser).map(|page| page.owner = Some(browser))
     }
 
     /// The browser continues: the page now belongs to it. Continuing again invalidates an earlier flow.
-    pub(super) fn start(&self, id: &str, browser: &str) -> std::io::Result<Result<FlowStart, FlowError>> {
-        let (state, verifier) = (random_text::<32>()?, random_text::<32>()?);
+    pub(super) fn start(
+        &self,
+        id: &str,
+        browser: &str,
+    ) -> std::io::Result<Result<(ConnectPurpose, FlowStart), FlowError>> {
+        let (start, flow) = new_flow(browser)?;
         let mut pages = self.live_pages();
-        let Some(page) = pages.get_mut(id) else { return Ok(Err(FlowError::Unknown)) };
-        let browser = digest(browser);
-        if page.flow.as_ref().is_some_and(|flow| flow.browser != browser) {
-            return Ok(Err(FlowError::OtherBrowser));
-        }
-        let challenge = URL_SAFE_NO_PAD.encode(digest(&verifier));
-        page.flow = Some(Flow { state: state.clone(), verifier, browser });
-        Ok(Ok(FlowStart { purpose: page.purpose.clone(), state, challenge }))
+        Ok(open_page(&mut pages, id, flow.browser).map(|page| {
+            page.owner = Some(flow.browser);
+            page.flow = Some(flow);
+            (page.purpose.clone(), start)
+        }))
     }
 
     /// The purpose of the flow with this `state`, if this browser started it.
@@ -131,6 +176,18 @@ impl Pages {
         pages.retain(|_, page| now.saturating_duration_since(page.since) < LIFETIME);
         pages
     }
+}
+
+/// The page, unless it belongs to another browser.
+fn open_page<'a>(pages: &'a mut HashMap<Random, Page>, id: &str, browser: [u8; 32]) -> Result<&'a mut Page, FlowError> {
+    let page = pages.get_mut(id).ok_or(FlowError::Unknown)?;
+    if page.owner.is_none_or(|owner| owner == browser) { Ok(page) } else { Err(FlowError::OtherBrowser) }
+}
+
+fn new_flow(browser: &str) -> std::io::Result<(FlowStart, Flow)> {
+    let (state, verifier) = (random_text::<32>()?, random_text::<32>()?);
+    let challenge = URL_SAFE_NO_PAD.encode(digest(&verifier));
+    Ok((FlowStart { state: state.clone(), challenge }, Flow { state, verifier, browser: digest(browser) }))
 }
 
 fn remove_oldest(pages: &mut HashMap<Random, Page>, which: impl Fn(&Page) -> bool) {
@@ -176,9 +233,10 @@ mod tests {
     fn a_flow_belongs_to_one_browser_and_is_used_once() {
         let (pages, _) = test_pages();
         let id = pages.create(purpose("alice")).unwrap();
-        assert_eq!(pages.get(&id, "cookie"), Ok(purpose("alice")));
-        assert_eq!(pages.get(&id, "another"), Ok(purpose("alice")), "no browser has continued yet");
-        let start = pages.start(&id, "cookie").unwrap().ok().unwrap();
+        assert_eq!(pages.get(&id, "cookie"), Ok((purpose("alice"), false)));
+        assert_eq!(pages.get(&id, "another"), Ok((purpose("alice"), false)), "no browser has continued yet");
+        let (_, start) = pages.start(&id, "cookie").unwrap().ok().unwrap();
+        assert_eq!(pages.get(&id, "cookie"), Ok((purpose("alice"), true)));
         assert_eq!(pages.get(&id, "another"), Err(FlowError::OtherBrowser));
         assert_eq!(pages.start(&id, "another").unwrap().err(), Some(FlowError::OtherBrowser));
         assert_eq!(pages.finish(&start.state, "another"), Err(FlowError::OtherBrowser));
@@ -195,8 +253,8 @@ mod tests {
     fn a_second_start_invalidates_the_first_flow() {
         let (pages, _) = test_pages();
         let id = pages.create(purpose("alice")).unwrap();
-        let first = pages.start(&id, "cookie").unwrap().ok().unwrap();
-        let second = pages.start(&id, "cookie").unwrap().ok().unwrap();
+        let (_, first) = pages.start(&id, "cookie").unwrap().ok().unwrap();
+        let (_, second) = pages.start(&id, "cookie").unwrap().ok().unwrap();
         assert_eq!(pages.finish(&first.state, "cookie"), Err(FlowError::Unknown));
         assert!(pages.finish(&second.state, "cookie").is_ok());
     }
@@ -205,10 +263,51 @@ mod tests {
     fn pages_and_flows_expire() {
         let (pages, clock) = test_pages();
         let id = pages.create(purpose("alice")).unwrap();
-        let start = pages.start(&id, "cookie").unwrap().ok().unwrap();
+        let (_, start) = pages.start(&id, "cookie").unwrap().ok().unwrap();
+        let login = pages.start_login(&id, "cookie").unwrap().ok().unwrap();
         *clock.1.lock() = LIFETIME;
         assert_eq!(pages.finish(&start.state, "cookie"), Err(FlowError::Unknown));
+        assert_eq!(pages.finish_login(&login.state, "cookie"), Err(FlowError::Unknown));
         assert_eq!(pages.get(&id, "cookie"), Err(FlowError::Unknown));
+    }
+
+    #[test]
+    fn a_login_is_of_one_browser_and_used_once_and_gives_the_page_to_it() {
+        let (pages, _) = test_pages();
+        let id = pages.create(purpose("alice")).unwrap();
+        let start = |browser: &str| pages.start_login(&id, browser).unwrap();
+        let (of_bob, login) = (start("bob").ok().unwrap(), start("cookie").ok().unwrap());
+        assert_eq!(pages.get(&id, "bob"), Ok((purpose("alice"), false)), "to begin a login shows nothing");
+        assert_eq!(pages.finish_login(&login.state, "bob"), Err(FlowError::OtherBrowser));
+        assert_eq!(pages.finish(&login.state, "cookie"), Err(FlowError::Unknown), "it is not the state of a flow");
+        let (page, of, verifier) = pages.finish_login(&login.state, "cookie").unwrap();
+        assert_eq!((&page, of), (&id, purpose("alice")));
+        assert_eq!(login.challenge, URL_SAFE_NO_PAD.encode(digest(&verifier)));
+        assert_eq!(pages.finish_login(&login.state, "cookie"), Err(FlowError::Unknown));
+        assert_eq!(pages.admit(&id, "cookie"), Ok(()));
+        assert_eq!(pages.get(&id, "cookie"), Ok((purpose("alice"), true)));
+        assert_eq!(pages.admit(&id, "bob"), Err(FlowError::OtherBrowser), "it is too late for another one");
+        assert_eq!(start("bob").err(), Some(FlowError::OtherBrowser));
+        let (_, flow) = pages.start(&id, "cookie").unwrap().ok().unwrap();
+        assert_eq!(
+            pages.finish_login(&flow.state, "cookie"),
+            Err(FlowError::Unknown),
+            "nor is a flow's one of a login"
+        );
+        assert!(pages.finish_login(&of_bob.state, "bob").is_ok(), "who that is decides its token");
+    }
+
+    #[test]
+    fn logins_of_one_page_are_bounded() {
+        let (pages, _) = test_pages();
+        let id = pages.create(purpose("alice")).unwrap();
+        for at in 0..100 {
+            match pages.start_login(&id, "cookie").unwrap() {
+                Ok(login) if at % 2 == 0 => assert!(pages.finish_login(&login.state, "cookie").is_ok()),
+                Ok(_) => assert!(at < MAX_LOGINS),
+                Err(error) => assert!(at >= MAX_LOGINS && error == FlowError::Unknown),
+            }
+        }
     }
 
     #[test]

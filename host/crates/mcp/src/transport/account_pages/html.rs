@@ -45,6 +45,11 @@ pub(super) fn error_page(error: &ConnectPageError) -> Response {
             "This page belongs to another user, or was opened in another browser. Ask your own client for one."
                 .to_owned(),
         ),
+        ConnectPageError::NoLogin => (
+            StatusCode::FORBIDDEN,
+            "This host cannot find out who you are, so no account is connected. Its operator has to say under <b>[server.auth.oauth.login]</b> how its users log in."
+                .to_owned(),
+        ),
         ConnectPageError::Declined(word) => {
             (StatusCode::BAD_REQUEST, format!("The service answered <b>{}</b>.", escape(truncate_chars(word, 64))))
         }

@@ -1,4 +1,4 @@
-//! The pages on which users connect accounts: `/connect` and `/oauth/callback`.
+//! The pages on which users connect accounts: `/connect`, `/oauth/login` and `/oauth/callback`.
 
 mod html;
 mod routes;

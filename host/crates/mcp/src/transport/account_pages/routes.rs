@@ -7,9 +7,11 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use axum::routing::get;
-use platform::identity::Authenticator;
+use platform::identity::{AuthError, Authenticator};
 use policy::{Principal, is_name};
-use services::connections::{CALLBACK_PATH, CONNECT_PATH, ConnectPageError, ConnectionBroker};
+use services::connections::{
+    CALLBACK_PATH, CONNECT_PATH, ConnectPageError, ConnectionBroker, FlowAnswer, LOGIN_PATH, OpenPage,
+};
 use std::sync::Arc;
 use url::form_urlencoded::parse;
 
@@ -24,9 +26,20 @@ struct Pages {
     authenticator: Option<Arc<Authenticator>>,
 }
 
+/// What shows that the page's principal is in front of the browser.
+enum Proof {
+    /// A credential in the request, or an earlier login; or there is only one principal.
+    Given,
+    /// The principal's API key, in the form.
+    Key,
+    /// A login at the issuer of the principal's tokens.
+    Login,
+}
+
 pub(in crate::transport) fn routes(broker: Arc<ConnectionBroker>, authenticator: Option<Arc<Authenticator>>) -> Router {
     Router::new()
         .route(CONNECT_PATH, get(show_form).post(submit_form))
+        .route(LOGIN_PATH, get(finish_login))
         .route(CALLBACK_PATH, get(finish))
         .with_state(Pages { broker, authenticator })
 }
@@ -40,20 +53,25 @@ async fn show_form(State(pages): State<Pages>, request: Request) -> Response {
         },
     };
     let id = field(request.uri().query().unwrap_or_default().as_bytes(), "e");
-    let (purpose, settings) = match pages.broker.page(&id, &cookie) {
-        Ok(found) => found,
-        Err(error) => return error_page(&error),
-    };
-    let authenticated = request.extensions().get::<Principal>();
-    if authenticated.is_some_and(|it| *it != purpose.principal) {
-        return error_page(&ConnectPageError::OtherBrowser);
+    let shown = pages.broker.page(&id, &cookie).and_then(|opened| {
+        let OpenPage { purpose, settings, .. } = &opened;
+        let form = |key| page(StatusCode::OK, &consent_form(&id, purpose, settings, key), Some(settings));
+        Ok(match pages.proof(request.extensions().get(), &opened)? {
+            Proof::Given => form(false),
+            Proof::Key => form(true),
+            // Whoever it is sees nothing of the page before.
+            Proof::Login => redirect(pages.broker.start_login(&id, &cookie)?.as_str()),
+        })
+    });
+    match shown {
+        Ok(mut response) => {
+            if let Ok(value) = HeaderValue::from_str(&pages.set_cookie(&cookie)) {
+                response.headers_mut().insert(header::SET_COOKIE, value);
+            }
+            response
+        }
+        Err(error) => error_page(&error),
     }
-    let ask_key = authenticated.is_none() && pages.asks_for_key(&purpose.principal);
-    let mut response = page(StatusCode::OK, &consent_form(&id, &purpose, settings, ask_key), Some(settings));
-    if let Ok(value) = HeaderValue::from_str(&pages.set_cookie(&cookie)) {
-        response.headers_mut().insert(header::SET_COOKIE, value);
-    }
-    response
 }
 
 async fn submit_form(State(pages): State<Pages>, request: Request) -> Response {
@@ -66,37 +84,15 @@ async fn submit_form(State(pages): State<Pages>, request: Request) -> Response {
     }
     let Some(cookie) = pages.cookie(&parts.headers) else { return error_page(&ConnectPageError::OtherBrowser) };
     let Ok(form) = to_bytes(body, MAX_FORM).await else { return error_page(&ConnectPageError::Unknown) };
-    let id = field(&form, "e");
-    let purpose = match pages.broker.page(&id, &cookie) {
-        Ok((purpose, _)) => purpose,
-        Err(error) => return error_page(&error),
-    };
-    let authenticated = match parts.extensions.get::<Principal>() {
-        Some(principal) => Some(principal.clone()),
-        None => match &pages.authenticator {
-            Some(authenticator) if pages.asks_for_key(&purpose.principal) => {
-                let key = parse(&form).find(|(name, _)| name == "key").map(|(_, key)| format!("Bearer {}", key.trim()));
-                match authenticator.check(key.as_deref()).await {
-                    Ok(principal) => Some(principal),
-                    Err(_) => return error_page(&ConnectPageError::OtherBrowser),
-                }
-            }
-            _ => None,
-        },
-    };
-    if authenticated.is_some_and(|it| it != purpose.principal) {
-        return error_page(&ConnectPageError::OtherBrowser);
-    }
-    match pages.broker.start(&id, &cookie) {
-        Ok(url) => {
-            let mut response = protected_response(StatusCode::SEE_OTHER, Body::empty());
-            if let Ok(location) = HeaderValue::from_str(url.as_str()) {
-                response.headers_mut().insert(header::LOCATION, location);
-            }
-            response
-        }
-        Err(error) => error_page(&error),
-    }
+    let started = pages.start(&form, &cookie, parts.extensions.get()).await;
+    started.map_or_else(|error| error_page(&error), |url| redirect(&url))
+}
+
+async fn finish_login(State(pages): State<Pages>, request: Request) -> Response {
+    let Some(cookie) = pages.cookie(request.headers()) else { return error_page(&ConnectPageError::OtherBrowser) };
+    let query = request.uri().query().unwrap_or_default().as_bytes();
+    let finished = pages.log_in(query, &cookie).await;
+    finished.map_or_else(|error| error_page(&error), |url| redirect(&url))
 }
 
 async fn finish(State(pages): State<Pages>, request: Request) -> Response {
@@ -110,14 +106,7 @@ async fn finish(State(pages): State<Pages>, request: Request) -> Response {
     if request.extensions().get::<Principal>().is_some_and(|it| *it != purpose.principal) {
         return error_page(&ConnectPageError::OtherBrowser);
     }
-    let value = |name: &str| parse(query).find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
-    let (code, error, issuer) = (value("code"), value("error"), value("iss"));
-    let answer = match (&code, &error) {
-        (Some(code), None) => Ok(code.as_str()),
-        (_, Some(error)) => Err(error.as_str()),
-        (None, None) => Err("no code"),
-    };
-    match pages.broker.finish(&state, &cookie, issuer.as_deref(), answer).await {
+    match pages.broker.finish(&state, &cookie, answer(query)).await {
         Ok(purpose) => {
             let name = escape(&purpose.connection);
             let text =
@@ -129,6 +118,72 @@ async fn finish(State(pages): State<Pages>, request: Request) -> Response {
 }
 
 impl Pages {
+    /// What has still to be shown. `authenticated` is whose credential came with the request.
+    fn proof(&self, authenticated: Option<&Principal>, page: &OpenPage<'_>) -> Result<Proof, ConnectPageError> {
+        let principal = &page.purpose.principal;
+        if let Some(authenticated) = authenticated {
+            return if authenticated == principal { Ok(Proof::Given) } else { Err(ConnectPageError::OtherBrowser) };
+        }
+        if self.authenticator.is_none() {
+            return Ok(Proof::Given);
+        }
+        match principal.as_str().split_once(':') {
+            Some(("key", _)) => Ok(Proof::Key),
+            Some(("oauth", _)) if page.is_owned => Ok(Proof::Given),
+            Some(("oauth", _)) if self.broker.has_login() => Ok(Proof::Login),
+            _ => Err(ConnectPageError::NoLogin),
+        }
+    }
+
+    /// The user continues: checks what the form shows of them, and returns where to send the browser.
+    async fn start(
+        &self,
+        form: &[u8],
+        cookie: &str,
+        authenticated: Option<&Principal>,
+    ) -> Result<String, ConnectPageError> {
+        let id = field(form, "e");
+        let opened = self.broker.page(&id, cookie)?;
+        match self.proof(authenticated, &opened)? {
+            Proof::Given => {}
+            Proof::Key => {
+                let key = parse(form).find(|(name, _)| name == "key").map(|(_, key)| key.trim().to_owned());
+                match self.check(&key.unwrap_or_default()).await {
+                    Ok(principal) if principal == opened.purpose.principal => {}
+                    Ok(_) | Err(_) => return Err(ConnectPageError::OtherBrowser),
+                }
+            }
+            // The page is shown after the login only.
+            Proof::Login => return Err(ConnectPageError::OtherBrowser),
+        }
+        Ok(self.broker.start(&id, cookie)?.into())
+    }
+
+    /// The issuer has sent the browser back: if the page's principal has logged in, returns the page's address.
+    async fn log_in(&self, query: &[u8], cookie: &str) -> Result<String, ConnectPageError> {
+        let login = self.broker.finish_login(&field(query, "state"), cookie, answer(query)).await?;
+        let expected = &login.principal;
+        match self.check(&login.token).await {
+            Ok(principal) if principal == *expected => self.broker.admit(&login.page, cookie),
+            Ok(principal) => {
+                tracing::warn!(%expected, %principal, "somebody else has opened the page for connecting an account");
+                Err(ConnectPageError::OtherBrowser)
+            }
+            Err(error) => {
+                tracing::warn!(%expected, "a login to connect an account shows nobody: {error}");
+                Err(ConnectPageError::Failed)
+            }
+        }
+    }
+
+    /// Whose credential this is, exactly as for a request.
+    async fn check(&self, credential: &str) -> Result<Principal, AuthError> {
+        match &self.authenticator {
+            Some(authenticator) => authenticator.check(Some(&format!("Bearer {credential}"))).await,
+            None => Err(AuthError::Missing),
+        }
+    }
+
     fn is_https(&self) -> bool {
         self.broker.public().is_some_and(|url| url.scheme() == "https")
     }
@@ -152,12 +207,25 @@ impl Pages {
         // Lax: the browser must send it when the provider redirects here, but not with a form of another site.
         format!("{name}={value}; Path=/; Max-Age={age}; HttpOnly; SameSite=Lax{secure}")
     }
+}
 
-    /// Whether a browser without a credential must enter the principal's API key. Users who authenticate with OAuth are
-    /// not asked, because people do not know their tokens.
-    fn asks_for_key(&self, principal: &Principal) -> bool {
-        self.authenticator.is_some() && principal.as_str().starts_with("key:")
+/// How a provider or issuer has sent the browser back.
+fn answer(query: &[u8]) -> FlowAnswer {
+    let value = |name: &str| parse(query).find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
+    let code = match (value("code"), value("error")) {
+        (Some(code), None) => Ok(code),
+        (_, Some(error)) => Err(error),
+        (None, None) => Err("no code".to_owned()),
+    };
+    FlowAnswer { issuer: value("iss"), code }
+}
+
+fn redirect(to: &str) -> Response {
+    let mut response = protected_response(StatusCode::SEE_OTHER, Body::empty());
+    if let Ok(location) = HeaderValue::from_str(to) {
+        response.headers_mut().insert(header::LOCATION, location);
     }
+    response
 }
 
 /// The first value of a form or query under a name; empty if there is none or it is too long.

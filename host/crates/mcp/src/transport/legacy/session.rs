@@ -13,8 +13,7 @@ use policy::Principal;
 use protocol::names::REVERSE_LISTEN_METHOD;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest,
-    GetExtensions as _, GetMeta as _, JsonRpcRequest, ProgressToken, RequestId, ServerJsonRpcMessage,
-    ServerNotification, ServerResult,
+    GetExtensions as _, JsonRpcRequest, RequestId, ServerJsonRpcMessage, ServerNotification, ServerResult,
 };
 use rmcp::service::OriginatingRequestId;
 use runtime::engine::TaskOwner;
@@ -63,7 +62,6 @@ struct LegacySessionState {
 
 struct RunningRequest {
     log: Arc<EventLog>,
-    progress: Option<ProgressToken>,
     /// The request lasts until the client ends it, so it alone does not keep a session in use.
     long_lived: bool,
     /// Where its call is kept while it waits.
@@ -160,13 +158,13 @@ impl LegacySession {
         active: ActiveRequest,
     ) -> Result<(), RequestRejection> {
         let permit = self.incoming.reserve().await.map_err(|_| RequestRejection::SessionEnded)?;
-        let (id, progress) = (request.id.clone(), request.request.get_meta().get_progress_token());
+        let id = request.id.clone();
         let long_lived = request.request.method() == REVERSE_LISTEN_METHOD;
         let large = LargeAnswer::from_message(request.request.extensions());
         {
             let mut state = self.state();
             state.check_free(&id)?;
-            let running = RunningRequest { log, progress, long_lived, waiting, large, _active: active };
+            let running = RunningRequest { log, long_lived, waiting, large, _active: active };
             state.running.insert(id.clone(), running);
         }
         permit.send(ClientJsonRpcMessage::Request(request));
@@ -357,16 +355,7 @@ impl LegacySessionState {
             ServerJsonRpcMessage::Notification(sent) => sent.notification.extensions().get::<OriginatingRequestId>(),
             ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_) => None,
         };
-        if let Some(OriginatingRequestId(id)) = origin {
-            return Some(self.running.get(id).map(|running| running.log.clone()).ok_or(EventLogError::Ended));
-        }
-        if let ServerJsonRpcMessage::Notification(sent) = message
-            && let ServerNotification::ProgressNotification(progress) = &sent.notification
-        {
-            let token = Some(&progress.params.progress_token);
-            let found = self.running.values().find(|running| running.progress.as_ref() == token);
-            return found.map(|running| Ok(running.log.clone()));
-        }
-        None
+        let OriginatingRequestId(id) = origin?;
+        Some(self.running.get(id).map(|running| running.log.clone()).ok_or(EventLogError::Ended))
     }
 }

@@ -148,6 +148,7 @@ fn stored_messages_are_restored_unchanged() {
         r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
         r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"no","data":[1]}}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":0.5,"_meta":{"y":2}}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1.5,"progress":0.5}}"#,
         r#"{"jsonrpc":"2.0","id":3,"method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{}}"#,
         &interrupted_text("\"a\""),

@@ -136,6 +136,12 @@ impl Connection {
                 return None;
             }
         };
+        if matches!(message, ClientJsonRpcMessage::Request(_))
+            && let Some(wrong) = Unreadable::of_cursor(&text)
+        {
+            self.refuse(wrong.error(), wrong.id);
+            return None;
+        }
         // rmcp would end the connection if its first request is one of these. Later ones it passes on to the handler, which knows what
         // the client speaks.
         if !self.has_begun

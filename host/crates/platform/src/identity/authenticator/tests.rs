@@ -126,6 +126,7 @@ impl World {
             client_ids: client_ids.iter().map(|&name| name.into()).collect(),
             jwks: None,
             required_scopes: vec!["tools".into()],
+            login: None,
         };
         let tokens = TokenVerifier::new(&oauth, JwksCache::new(&oauth, issuer.clone(), clock.clone()), clock.clone());
         let authenticator = Authenticator {

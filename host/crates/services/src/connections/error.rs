@@ -1,0 +1,48 @@
+//! Why connected accounts cannot be used, and why a browser cannot continue.
+
+use super::pages::FlowError;
+use platform::outbound::ClientBuildError;
+use platform::storage::TokenStoreError;
+use std::path::PathBuf;
+
+/// The configured connections cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BrokerError {
+    #[error(transparent)]
+    Tokens(#[from] TokenStoreError),
+    #[error(transparent)]
+    Outbound(#[from] ClientBuildError),
+    #[error("[{table}] client-secret-file {path}: {source}")]
+    Secret { table: String, path: PathBuf, source: std::io::Error },
+    #[error("the key of connected accounts, {path}: {source}")]
+    Key { path: PathBuf, source: std::io::Error },
+}
+
+/// Why a browser cannot continue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConnectPageError {
+    /// There is no such page, or it has expired.
+    Unknown,
+    /// The page belongs to another browser or person.
+    OtherBrowser,
+    /// Nobody has said how users log in, so who is in front of the browser cannot be known.
+    NoLogin,
+    /// The provider or its user declined; an OAuth error code.
+    Declined(String),
+    /// The log has the reason.
+    Failed,
+}
+
+pub(super) fn log_failure(error: &dyn std::fmt::Display) -> ConnectPageError {
+    tracing::error!("an account was not connected: {error}");
+    ConnectPageError::Failed
+}
+
+impl From<FlowError> for ConnectPageError {
+    fn from(lost: FlowError) -> Self {
+        match lost {
+            FlowError::Unknown => ConnectPageError::Unknown,
+            FlowError::OtherBrowser => ConnectPageError::OtherBrowser,
+        }
+    }
+}
