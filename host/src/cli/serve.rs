@@ -152,6 +152,9 @@ impl Serving {
                 () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
             };
             anyhow::ensure!(failures.is_empty(), failures.join("\n"));
+            if let Some(problem) = host.runner.state_problem() {
+                anyhow::bail!("{problem}");
+            }
         }
         tokio::spawn(stop.clone().run_until_cancelled_owned(host::load_plugins(plugins, config.clone(), needs)));
         tokio::spawn(stop.clone().run_until_cancelled_owned(report_ready(host.catalog.clone(), host.upstreams.len())));

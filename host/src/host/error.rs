@@ -7,7 +7,6 @@ use platform::secrets::SecretError;
 use runtime::engine::CacheError;
 use services::connections::BrokerError;
 use services::model::ModelSetupError;
-use services::state::OpenStateError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -35,8 +34,6 @@ pub enum StartError {
         "server.audit.required needs a folder for the journal: set server.audit.folder, server.state or PORTCULLIS_STATE"
     )]
     NoJournal,
-    #[error(transparent)]
-    State(#[from] OpenStateError),
     #[error("the key of parked calls cannot be used: {0}")]
     ParkedKey(std::io::Error),
     #[error(transparent)]

@@ -16,7 +16,7 @@ use runtime::imports::{ModelProvider, StateStore};
 use services::connections::ConnectionBroker;
 use services::egress::{HttpSender, SecretSearch};
 use services::model::ChatModel;
-use services::state::SqliteStateStore;
+use services::state::{SqliteStateStore, UnusableStateStore};
 use std::sync::Arc;
 
 /// Opens the audit journal, for a server or a command whose decisions are recorded. Blocks.
@@ -119,7 +119,7 @@ pub fn open_secret_search(config: &Config) -> Result<SecretSearch, StartError> {
     Ok(SecretSearch::new(&SecretStore::open(&config.secrets, crate::config::environment_variable)?))
 }
 
-/// Opens the state store, if any plugin is granted state.
+/// Opens the state store, if any plugin is granted state. Where that fails, calls that need it fail.
 pub(super) async fn open_state(config: &Config) -> Result<Option<Arc<dyn StateStore>>, StartError> {
     if !config.grants_state() {
         return Ok(None);
@@ -128,8 +128,15 @@ pub(super) async fn open_state(config: &Config) -> Result<Option<Arc<dyn StateSt
         tracing::warn!("plugins that are granted `state` keep nothing: set PORTCULLIS_STATE or server.state");
         return Ok(None);
     };
-    let store = tokio::task::spawn_blocking(move || SqliteStateStore::open(&folder)).await.map_err(StartError::Task)?;
-    Ok(Some(Arc::new(store?)))
+    let opened =
+        tokio::task::spawn_blocking(move || SqliteStateStore::open(&folder)).await.map_err(StartError::Task)?;
+    Ok(Some(match opened {
+        Ok(store) => Arc::new(store),
+        Err(error) => {
+            tracing::error!("plugins neither store nor find anything: {error}");
+            Arc::new(UnusableStateStore(error))
+        }
+    }))
 }
 
 /// What the processes of one state folder need to take up each other's parked calls.

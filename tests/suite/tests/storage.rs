@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use std::fs;
+use suite::http::{call, request_at};
 use suite::{Client, Home, Server, plugin, portcullis};
 
 fn keep(client: &mut Client, path: &str) -> String {
@@ -33,6 +34,28 @@ fn a_copy_made_while_the_server_runs_can_be_restored() {
     let mut restored = Client::of_server(Server::start_in(other, &config()));
     assert_eq!(keep(&mut restored, "get k"), "before");
     assert_eq!(keep(&mut client, "get k"), "after");
+}
+
+/// Plugins find nothing in an empty one that takes its place, and would begin anew.
+#[test]
+fn with_damaged_values_no_plugin_has_state() {
+    let home = Home::new();
+    fs::create_dir(home.path().join("state")).unwrap();
+    fs::write(home.path().join("state/values.db"), "this is no database, and never was one".repeat(200)).unwrap();
+    let (server, address) = Server::start_http_in(home, &(config() + &plugin("echo", "")));
+    let mut ready = request_at(address, "GET", "/ready", &[], "");
+    assert_eq!(ready.status, 503);
+    let ready = ready.message().unwrap();
+    assert_eq!(ready["status"], "no-storage");
+    assert!(ready["storage"].as_str().unwrap().contains("values.db"), "{ready}");
+    for path in ["set k 1", "get k"] {
+        let failed = call(address, "keeper__run", json!({ "path": path }), false);
+        assert!(failed.text().contains("could not store or load it"), "{path}: {}", failed.text());
+    }
+    assert_eq!(call(address, "echo__run", json!({"path": "Ada"}), false).good(), "Ada");
+    let file = server.home.path().join("portcullis.toml").display().to_string();
+    let ran = portcullis(&server.home, &["serve", "--strict", "--config", &file]);
+    assert!(ran.refused().contains("values.db"), "{ran:?}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use platform::files::read_or_create_key;
 use platform::folder::Folder;
 use platform::storage::{PutCondition, PutOutcome, StorageError, ValueOwner, ValueQuota, ValueStore};
+use platform::sync::Mutex;
 use policy::{HostEnvironment, Origin, PluginId, StateGrant};
 use runtime::imports::{BudgetKind, Exhaustion, ExpectedVersion, StateEntry, StateError, StateOwner, StateStore};
 use sha2::Sha256;
@@ -19,6 +20,8 @@ pub struct SqliteStateStore {
     values: ValueStore,
     /// Of which the ids of sessions are made.
     session_key: [u8; 32],
+    /// Why the last use failed; none if it did not.
+    problem: Mutex<Option<String>>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -33,9 +36,26 @@ impl SqliteStateStore {
     /// Opens the database in this folder. Blocks.
     pub fn open(folder: &Path) -> Result<Self, OpenStateError> {
         let values = ValueStore::open(folder)?;
-        Ok(Self { values, session_key: read_or_create_key(&folder.join("sessions.key"))? })
+        let session_key = read_or_create_key(&folder.join("sessions.key"))?;
+        Ok(Self { values, session_key, problem: Mutex::default() })
+    }
+
+    /// A guest is told only that it failed.
+    fn noted<T>(&self, result: Result<T, StorageError>) -> Result<T, StateError> {
+        let failed = result.as_ref().err().map(ToString::to_string);
+        let mut problem = self.problem.lock();
+        match (&failed, &*problem) {
+            (Some(error), None) => tracing::error!("plugin state cannot be stored or loaded: {error}"),
+            (None, Some(_)) => tracing::info!("plugin state can be stored and loaded again"),
+            _ => {}
+        }
+        *problem = failed;
+        result.map_err(|_| unusable())
     }
 }
+
+/// The store of a host that cannot open its own: it keeps nothing, and finds nothing that it might have kept.
+pub struct UnusableStateStore(pub OpenStateError);
 
 #[derive(Debug, thiserror::Error)]
 pub enum ForgetError {
@@ -77,7 +97,7 @@ fn remove_scratch(scratch: &Path) -> io::Result<()> {
 #[async_trait]
 impl StateStore for SqliteStateStore {
     async fn get(&self, owner: &StateOwner, key: &str) -> Result<Option<StateEntry>, StateError> {
-        let kept = self.values.get(rows(owner), key.to_owned()).await.map_err(storage_failed)?;
+        let kept = self.noted(self.values.get(rows(owner), key.to_owned()).await)?;
         Ok(kept.map(|kept| StateEntry { value: kept.value, version: kept.version }))
     }
 
@@ -94,12 +114,11 @@ impl StateStore for SqliteStateStore {
             ExpectedVersion::Is(None) => PutCondition::Nothing,
             ExpectedVersion::Is(Some(version)) => PutCondition::Version(version),
         };
-        let outcome = self.values.put(rows(owner), key, value, expected, room(&quota)).await;
-        version(outcome.map_err(storage_failed)?)
+        version(self.noted(self.values.put(rows(owner), key, value, expected, room(&quota)).await)?)
     }
 
     async fn remove(&self, owner: &StateOwner, key: String, quota: StateGrant) -> Result<bool, StateError> {
-        let removed = self.values.remove(rows(owner), key, room(&quota)).await.map_err(storage_failed)?;
+        let removed = self.noted(self.values.remove(rows(owner), key, room(&quota)).await)?;
         removed.or_else(|refused| version(refused).map(|_| true))
     }
 
@@ -110,7 +129,7 @@ impl StateStore for SqliteStateStore {
         after: String,
         most: u32,
     ) -> Result<Vec<String>, StateError> {
-        self.values.keys(rows(owner), prefix, after, most).await.map_err(storage_failed)
+        self.noted(self.values.keys(rows(owner), prefix, after, most).await)
     }
 
     fn session_id(&self, owner: &StateOwner) -> Option<u128> {
@@ -122,6 +141,44 @@ impl StateStore for SqliteStateStore {
         mac.update(principal.as_bytes());
         let id = mac.finalize().into_bytes();
         id.first_chunk().copied().map(u128::from_be_bytes)
+    }
+
+    fn problem(&self) -> Option<String> {
+        self.problem.lock().clone()
+    }
+}
+
+#[async_trait]
+impl StateStore for UnusableStateStore {
+    async fn get(&self, _: &StateOwner, _: &str) -> Result<Option<StateEntry>, StateError> {
+        Err(unusable())
+    }
+
+    async fn put(
+        &self,
+        _: &StateOwner,
+        _: String,
+        _: Vec<u8>,
+        _: ExpectedVersion,
+        _: StateGrant,
+    ) -> Result<u64, StateError> {
+        Err(unusable())
+    }
+
+    async fn remove(&self, _: &StateOwner, _: String, _: StateGrant) -> Result<bool, StateError> {
+        Err(unusable())
+    }
+
+    async fn keys(&self, _: &StateOwner, _: String, _: String, _: u32) -> Result<Vec<String>, StateError> {
+        Err(unusable())
+    }
+
+    fn session_id(&self, _: &StateOwner) -> Option<u128> {
+        None
+    }
+
+    fn problem(&self) -> Option<String> {
+        Some(self.0.to_string())
     }
 }
 
@@ -143,8 +200,7 @@ fn version(outcome: PutOutcome) -> Result<u64, StateError> {
     }
 }
 
-fn storage_failed(error: impl std::fmt::Display) -> StateError {
-    tracing::error!("plugin state cannot be stored or loaded: {error}");
+fn unusable() -> StateError {
     StateError::Failed("the host could not store or load it; its log has the details".into())
 }
 

@@ -36,12 +36,15 @@ pub(super) async fn ready(State(endpoint): State<McpEndpoint>) -> Response {
                 status["tasks"] = tasks.into();
             }
             let mut code = StatusCode::OK;
-            if let Some(problem) = server.context.tasks.store_problem() {
-                // A store that is full still knows what it has: no call runs twice.
-                if !matches!(problem, DurableError::Full(_)) {
+            // A store that is full still knows what it has: no call runs twice.
+            let of_calls = server.context.tasks.store_problem();
+            let of_calls = of_calls.map(|error| (matches!(error, DurableError::Full(_)), error.to_string()));
+            let of_plugins = server.context.runner.state_problem().map(|problem| (false, problem));
+            if let Some((is_full, problem)) = of_calls.or(of_plugins) {
+                if !is_full {
                     (code, status["status"]) = (StatusCode::SERVICE_UNAVAILABLE, "no-storage".into());
                 }
-                let why = if endpoint.tells_why { problem.to_string() } else { "nothing is kept at the moment".into() };
+                let why = if endpoint.tells_why { problem } else { "nothing is kept at the moment".into() };
                 status["storage"] = why.into();
             }
             response(code, &status)

@@ -134,6 +134,11 @@ impl Runner {
         self.admission.count_against_rate(principal)
     }
 
+    /// Why what plugins keep can be neither stored nor found at the moment.
+    pub fn state_problem(&self) -> Option<String> {
+        self.services.state.problem()
+    }
+
     pub fn clock(&self) -> Arc<dyn Clock> {
         self.clock.clone()
     }

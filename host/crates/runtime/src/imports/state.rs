@@ -93,6 +93,11 @@ pub trait StateStore: Send + Sync {
     /// The id of the session of a plugin's principal: always the same, and nobody can know it without a key of this host.
     /// None if nothing can be kept here.
     fn session_id(&self, owner: &StateOwner) -> Option<u128>;
+
+    /// Why values can be neither stored nor found at the moment; for the operator.
+    fn problem(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A host without a state folder.
