@@ -52,7 +52,7 @@ fn with_damaged_values_no_plugin_has_state() {
         let failed = call(address, "keeper__run", json!({ "path": path }), false);
         assert!(failed.text().contains("could not store or load it"), "{path}: {}", failed.text());
     }
-    assert_eq!(call(address, "echo__run", json!({"path": "Ada"}), false).good(), "Ada");
+    assert!(call(address, "echo__run", json!({"path": "Ada"}), false).good().contains("Ada"));
     let file = server.home.path().join("portcullis.toml").display().to_string();
     let ran = portcullis(&server.home, &["serve", "--strict", "--config", &file]);
     assert!(ran.refused().contains("values.db"), "{ran:?}");
