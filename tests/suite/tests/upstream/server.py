@@ -249,14 +249,21 @@ def task(method):
 
 def answer(request):
     method = request["method"]
+    declared = {"tools": {}}
+    if KIND.startswith("items"):
+        items = __import__("items")
+        declared = items.capabilities(KIND)
+        said = items.answer(KIND, request, send)
+        if said is not NotImplemented:
+            return said
     if KIND == "empty-discover" and method == "server/discover":
         return {}
     if method == "initialize":
-        return {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "old", "version": "1"}}
+        return {"protocolVersion": "2025-11-25", "capabilities": declared, "serverInfo": {"name": "old", "version": "1"}}
     if KIND == "only-tasks" and method.startswith("tasks/"):
         return task(method)
     if method == "server/discover":
-        capabilities = {"tools": {"listChanged": False}, "extensions": {TASKS: {}} if KIND == "only-tasks" else {}}
+        capabilities = {"tools": {"listChanged": False}, **declared, "extensions": {TASKS: {}} if KIND == "only-tasks" else {}}
         return {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": capabilities, "ttlMs": 0, "cacheScope": "private"}
     if method == "tools/list":
         return tools(request.get("params") or {})

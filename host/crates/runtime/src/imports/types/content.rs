@@ -152,7 +152,7 @@ fn members_size(members: &Option<Map<String, Value>>) -> u64 {
 const SCRIPT_SCHEMES: [&str; 2] = ["javascript", "vbscript"];
 
 /// Checks that a client may show this as a link.
-fn check_link(uri: &str) -> Result<(), String> {
+pub fn check_link(uri: &str) -> Result<(), String> {
     let scheme = uri.split_once(':').map(|(scheme, _)| scheme).filter(|scheme| {
         let rest = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
         scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.chars().all(rest)
@@ -174,7 +174,8 @@ mod tests {
     #[test]
     fn a_link_is_a_uri_without_a_script_scheme() {
         let check = |uri: &str| {
-            let resource = EmbeddedResource { uri: uri.into(), mime_type: None, body: ResourceBody::Text("a".into()), meta: None };
+            let resource =
+                EmbeddedResource { uri: uri.into(), mime_type: None, body: ResourceBody::Text("a".into()), meta: None };
             Content::plain(ContentData::Resource(resource)).check()
         };
         for good in [
