@@ -7,6 +7,7 @@ use crate::links::Links;
 use crate::offer::ToolOffer;
 use crate::server::Upstream;
 use crate::settings::UpstreamSettings;
+use crate::updates::{UpdatedResources, pass_on_updates};
 use async_trait::async_trait;
 use futures::FutureExt as _;
 use futures::future::{join_all, select_all};
@@ -31,13 +32,17 @@ pub fn connect(
 ) -> Vec<Upstream> {
     let connect = |settings: &UpstreamSettings| {
         let offer = ToolOffer { agent: agent.clone(), allow: settings.offer.clone(), limits: Limits::default() };
-        let (catalog, offers) = (catalog.clone(), !settings.offer.is_empty());
+        let (current, offers) = (catalog.clone(), !settings.offer.is_empty());
         let offered = async move {
             if offers {
-                catalog.when(|catalog| !catalog.is_loading_plugins()).await;
+                current.when(|catalog| !catalog.is_loading_plugins()).await;
             }
         };
-        Upstream::connect(settings.clone(), offer, offered, Arc::new(ForwardOnly), clock.clone())
+        let updated = Arc::new(UpdatedResources::default());
+        let handler = Arc::new(ForwardOnly(updated.clone()));
+        let upstream = Upstream::connect(settings.clone(), offer, offered, handler, clock.clone());
+        tokio::spawn(pass_on_updates(upstream.clone(), updated, catalog.clone()));
+        upstream
     };
     let upstreams: Vec<Upstream> = settings.iter().map(connect).collect();
     let links = Links::of_clients(catalog.clone());
@@ -118,7 +123,8 @@ fn expose(all: &[Exposed], catalog: &CurrentCatalog) {
 
 /// The gateway's own handler, which answers nothing: questions of a call go to that call's client. Declares all
 /// abilities, since the clients' abilities are not known beforehand; a client that lacks one refuses the question.
-pub(super) struct ForwardOnly;
+#[derive(Default)]
+pub(super) struct ForwardOnly(Arc<UpdatedResources>);
 
 #[async_trait]
 impl AgentHandler for ForwardOnly {
@@ -135,6 +141,13 @@ impl AgentHandler for ForwardOnly {
     }
 
     fn on_call_event(&self, _task: &str, _event: UpstreamCallEvent) {}
+
+    fn on_changed(&self, _server: &str, what: &str) {
+        // Kinds of lists are no URIs. The catalog announces them.
+        if what.contains(':') {
+            self.0.add(what);
+        }
+    }
 
     fn passes_on_items(&self) -> bool {
         true

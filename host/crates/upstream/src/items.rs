@@ -18,25 +18,6 @@ use std::time::Duration;
 /// Shorter than for tools, which wait for it at the start.
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a server offers besides tools.
-#[derive(Default, Clone)]
-pub(super) struct ListedItems {
-    pub(super) resources: Vec<Arc<ListedItem>>,
-    pub(super) templates: Vec<Arc<ListedItem>>,
-    pub(super) prompts: Vec<Arc<ListedItem>>,
-}
-
-impl ListedItems {
-    pub(super) fn of(&mut self, kind: ListKind) -> Option<&mut Vec<Arc<ListedItem>>> {
-        match kind {
-            ListKind::Tools => None,
-            ListKind::Resources => Some(&mut self.resources),
-            ListKind::Templates => Some(&mut self.templates),
-            ListKind::Prompts => Some(&mut self.prompts),
-        }
-    }
-}
-
 pub(super) struct ItemReader<'a> {
     pub(super) server: &'a str,
     pub(super) connection: &'a Connection,

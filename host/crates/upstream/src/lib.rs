@@ -51,6 +51,7 @@ mod task_calls;
 mod text;
 mod tools;
 mod transport;
+mod updates;
 
 pub use agent_tools::UpstreamTools;
 pub use call::{UpstreamCall, UpstreamResult};

@@ -11,11 +11,31 @@ use rmcp::model::{Annotations, Icon};
 use runtime::imports::check_link;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// Length of a URI or a template, in bytes, in the longest form that clients may get. They subscribe to no longer ones.
 const MAX_URI: usize = 2 << 10;
 /// Arguments of a prompt. Bounds what a form shows.
 const MAX_ARGUMENTS: usize = 64;
+
+/// What a server offers besides tools.
+#[derive(Default, Clone)]
+pub(super) struct ListedItems {
+    pub(super) resources: Vec<Arc<ListedItem>>,
+    pub(super) templates: Vec<Arc<ListedItem>>,
+    pub(super) prompts: Vec<Arc<ListedItem>>,
+}
+
+impl ListedItems {
+    pub(super) fn list_mut(&mut self, kind: ListKind) -> Option<&mut Vec<Arc<ListedItem>>> {
+        match kind {
+            ListKind::Tools => None,
+            ListKind::Resources => Some(&mut self.resources),
+            ListKind::Templates => Some(&mut self.templates),
+            ListKind::Prompts => Some(&mut self.prompts),
+        }
+    }
+}
 
 /// The member by which a server knows an entry.
 fn key_member(kind: ListKind) -> &'static str {

@@ -58,7 +58,7 @@ pub(super) struct Listed<I> {
 
 impl<I> Listed<I> {
     pub(super) fn none(kind: ListKind) -> Self {
-        Self { items: Vec::new(), problems: Problems::of(kind) }
+        Self { items: Vec::new(), problems: Problems::new(kind) }
     }
 }
 

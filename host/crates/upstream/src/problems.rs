@@ -34,7 +34,7 @@ impl Sentences {
 }
 
 impl Problems {
-    pub(super) fn of(kind: ListKind) -> Self {
+    pub(super) fn new(kind: ListKind) -> Self {
         Self { kind, lost: Sentences::default(), warnings: Sentences::default() }
     }
 
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn what_is_lost_comes_before_warnings_and_both_are_bounded() {
-        let mut problems = Problems::of(ListKind::Tools);
+        let mut problems = Problems::new(ListKind::Tools);
         (0..100).for_each(|at| problems.warn(&format!("warning {at}")));
         assert!(problems.lost().is_empty());
         (0..20).for_each(|at| problems.lose(&format!("tool-{at}\n"), &"x".repeat(10_000)));

@@ -167,7 +167,7 @@ async fn refresh(
                     keep_problems(shared, kind, problems);
                 }
                 Err(error) => {
-                    let mut problems = Problems::of(kind);
+                    let mut problems = Problems::new(kind);
                     problems.cut(format!("the list of {}s cannot be read: {error}", kind.noun()));
                     keep_problems(shared, kind, problems);
                 }
@@ -186,7 +186,7 @@ async fn refresh(
 /// A server that changes its list all the time does not fill the log.
 fn keep_problems(shared: &UpstreamShared, kind: ListKind, problems: Problems) {
     let mut state = shared.connection_state();
-    if state.problems.get(&kind).unwrap_or(&Problems::of(kind)) != &problems {
+    if state.problems.get(&kind).unwrap_or(&Problems::new(kind)) != &problems {
         problems.log(shared.name());
         state.problems.insert(kind, problems);
     }

@@ -5,9 +5,9 @@ use crate::definitions::KnownDefinitions;
 use crate::error::UpstreamError;
 use crate::handler::AgentHandler;
 use crate::invoke::call_tool;
-use crate::items::ListedItems;
 use crate::line_rate::LineRate;
 use crate::list_kind::ChangedLists;
+use crate::listed_item::ListedItems;
 use crate::offer::ToolOffer;
 use crate::open_calls::OpenCalls;
 use crate::problems::Problems;
@@ -120,6 +120,12 @@ impl Upstream {
     /// Whether it said last that it has resources.
     pub(super) fn has_resources(&self) -> bool {
         self.0.connection_state().has_resources
+    }
+
+    /// Whether it says now that it tells of changed resources.
+    pub(super) fn can_watch(&self) -> bool {
+        let info = self.0.connection().ok().and_then(|connection| connection.peer.peer_info());
+        info.and_then(|info| info.capabilities.resources.as_ref()?.subscribe).unwrap_or_default()
     }
 
     /// What of its last lists is not used, a sentence each.
@@ -256,7 +262,7 @@ mod tests {
             settings,
             ToolOffer::none(),
             std::future::ready(()),
-            Arc::new(ForwardOnly),
+            Arc::new(ForwardOnly::default()),
             Arc::new(SystemClock),
         );
         assert!(upstream.ready().await.is_err());

@@ -3,8 +3,8 @@
 use crate::definitions::KnownDefinitions;
 use crate::error::{UNREADABLE, UpstreamError};
 use crate::handler::AgentHandler;
-use crate::items::ListedItems;
 use crate::list_kind::{ChangedLists, ListKind};
+use crate::listed_item::ListedItems;
 use crate::live_lane::UpstreamChannels;
 use crate::offer::ToolOffer;
 use crate::open_calls::OpenCalls;
@@ -67,7 +67,7 @@ pub(super) struct ConnectionState {
 impl ConnectionState {
     pub(super) fn keep_items(&mut self, kind: ListKind, items: Vec<Arc<ListedItem>>) {
         let mut all = ListedItems::clone(&self.items);
-        if let Some(list) = all.of(kind) {
+        if let Some(list) = all.list_mut(kind) {
             *list = items;
         }
         self.items = Arc::new(all);

@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 use suite::http::request_at;
 use suite::{Client, Era, Home, PATIENCE, Server, eventually, plugin};
 
+/// What one server may make the host hold, in bytes.
+const MOST_HELD: u64 = 64 << 20;
 const ADDRESS: &str = "portcullis://upstream/";
 
 fn server(kind: &str, name: &str, settings: &str) -> String {
@@ -94,13 +96,8 @@ fn what_a_server_offers_is_listed_and_read() {
             let missing = client.request("resources/read", json!({"uri": "notes://0"}));
             assert_eq!(
                 missing.error_code(),
-                if era == Era::Modern {
-                    -32602
-                } else if upstream.contains("2025") {
-                    -32602
-                } else {
-                    -32002
-                }
+                // An older server says it in another way than one of 2026-07-28, and this one has only that way.
+                if era == Era::Modern || upstream.contains("2025") { -32602 } else { -32002 }
             );
             let broken = client.request("resources/read", json!({"uri": "notes://broken"}));
             assert_eq!(broken.error_code(), -32603);
@@ -265,6 +262,35 @@ fn changed_lists_are_announced() {
 }
 
 #[test]
+fn changes_of_a_resource_reach_who_listens() {
+    let uri = json!({"uri": "notes://1"});
+    // An older client of an older server, whose requests are passed on one by one.
+    let older = misbehaving("items", "protocol = \"2025-11-25\"");
+    let mut client = until_found(Client::new(Server::start(&older), Era::Legacy, false));
+    client.request("resources/subscribe", uri.clone()).result();
+    client.server.wait_for_log("resources/subscribe notes://1");
+    client.begin_call("odd__run", json!({"path": "update"}));
+    assert_eq!(client.wait_for("notifications/resources/updated")["params"]["uri"], "notes://1");
+    client.request("resources/unsubscribe", uri).result();
+    client.server.wait_for_log("resources/unsubscribe notes://1");
+
+    let mut client = until_found(Client::new(Server::start(&misbehaving("items", "")), Era::Modern, false));
+    let subscriptions = |client: &Client| client.server.log().matches("asked subscriptions/listen").count();
+    client.server.wait_for_log("asked subscriptions/listen");
+    let before = subscriptions(&client);
+    let both = json!({"resourceSubscriptions": ["notes://1", "portcullis://upstream/odd/notes://1", "bytes://1"]});
+    client.begin("subscriptions/listen", json!({"notifications": both}));
+    client.notified();
+    eventually(PATIENCE, || (subscriptions(&client) > before).then_some(())).expect("the server is asked, too");
+    client.begin_call("odd__run", json!({"path": "update"}));
+    let mut told: Vec<_> = (0..2)
+        .map(|_| client.wait_for("notifications/resources/updated")["params"]["uri"].as_str().unwrap().to_owned())
+        .collect();
+    told.sort();
+    assert_eq!(told, ["notes://1", "portcullis://upstream/odd/notes://1"]);
+}
+
+#[test]
 fn bad_entries_lose_only_themselves() {
     let over_http = Remote::start("items-wrong");
     for upstream in [misbehaving("items-wrong", ""), over_http.config("/mcp")] {
@@ -287,11 +313,13 @@ fn lists_are_bounded() {
     }
     assert_eq!((resources(&mut client).len(), prompts(&mut client).len()), (512, 512));
     let config = plugin("echo", "") + &misbehaving("items-huge", "");
-    let mut client = until_found(Client::of_server(Server::measurable(Home::new(), &config, &[], |_| {})));
-    client.server.wait_for_log("the list of resources is larger than 16777216 bytes; only 0 resources are used");
+    let mut client = Client::of_server(Server::measurable(Home::new(), &config, &[], |_| {}));
+    let before = client.server.memory();
+    client.server.wait_for_log("the server has too many prompts; only 0 are used");
     client.run("echo", json!({})).good();
-    let held = client.server.peak_memory();
-    println!("hostile: pages of resources: {} MiB at most", held >> 20);
+    let held = client.server.peak_memory().saturating_sub(before);
+    println!("hostile: pages of resources: {} MiB held for pages of 4 MiB", held >> 20);
+    assert!(held < MOST_HELD, "{held} bytes");
 }
 
 #[test]

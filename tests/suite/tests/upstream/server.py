@@ -76,6 +76,7 @@ def floods(arguments):
         "progress": {"method": "notifications/progress", "params": {"progressToken": 1, "progress": 1, "message": words}},
         "cancelled": {"method": "notifications/cancelled", "params": {"requestId": 1_000, "reason": words}},
         "tools changed": {"method": "notifications/tools/list_changed", "params": {"_meta": {"a": words}}},
+        "resources changed": {"method": "notifications/resources/list_changed", "params": {"_meta": {"a": words}}},
         "resource updated": {"method": "notifications/resources/updated", "params": {"uri": "a:" + words}},
         "task": {"method": "notifications/tasks", "params": {**TASK, "status": "working", "statusMessage": words}},
         "unknown notification": {"method": "notifications/x", "params": {"a": words}},

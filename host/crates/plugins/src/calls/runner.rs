@@ -10,7 +10,7 @@ use super::request::{CallParent, CallRequest};
 use super::started_call::StartedCall;
 use super::target::{CallTarget, PluginCall};
 use super::tool_access::ToolAccess;
-use super::upstream::Asked;
+use super::upstream_request::Asked;
 use crate::catalog::{ItemRequest, Plugin};
 use crate::fuel_budgets::FuelBudgets;
 use crate::offer::PluginTool;

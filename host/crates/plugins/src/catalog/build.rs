@@ -5,15 +5,12 @@ use super::error::CatalogError;
 use super::missing::MissingPlugins;
 use super::plugin::Plugin;
 use super::snapshot::{Catalog, CatalogRules, Entries};
-use super::upstream_names::expose_named;
+use super::upstream_names::{OwnedNames, expose_named};
 use super::upstream_server::{ListedItem, UpstreamItem, UpstreamServer};
 use super::upstream_tool::UpstreamOffers;
 use crate::offer::is_valid_name;
-use policy::{DistinctNames, NameClash, PluginId, looks_like_host};
+use policy::{NameClash, looks_like_host};
 use std::sync::Arc;
-
-/// Names with the plugin or server that has them; none for the host.
-pub(super) type OwnedNames = DistinctNames<Option<PluginId>>;
 
 impl Catalog {
     /// A catalog of plugins that clients see and of agent-side plugins that only other plugins see.

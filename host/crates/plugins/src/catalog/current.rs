@@ -26,6 +26,16 @@ impl CurrentCatalog {
         self.current.borrow().clone()
     }
 
+    /// Changes when another catalog takes its place.
+    pub fn subscribe(&self) -> watch::Receiver<Arc<Catalog>> {
+        self.current.subscribe()
+    }
+
+    /// Who hears of changes.
+    pub fn changes(&self) -> &ChangeNotifier {
+        &self.changes
+    }
+
     /// The catalog as soon as it has what is looked for, or nothing is loaded any more that could bring it.
     pub async fn when(&self, found: impl Fn(&Catalog) -> bool) -> Arc<Catalog> {
         let mut catalogs = self.current.subscribe();

@@ -1,9 +1,10 @@
 //! Names by which clients know what servers behind this host offer, beside the names of plugins.
 
-use super::build::OwnedNames;
+use super::upstream_server::UpstreamItem;
+use super::upstream_tool::UpstreamTool;
 use crate::offer::is_valid_name;
 use deunicode::deunicode_with_tofu;
-use policy::{Digest, KEPT_OF_NAME, PluginId, looks_like_host};
+use policy::{Digest, DistinctNames, KEPT_OF_NAME, PluginId, looks_like_host};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,6 +16,9 @@ const MAX_LEFT_OUT: usize = 32;
 /// Hexadecimal digits of a digest that tell two names apart. A server that finds two equal ones shadows its own item.
 const SHORT_DIGEST: usize = 8;
 
+/// Names with the plugin or server that has them; none for the host.
+pub(super) type OwnedNames = DistinctNames<Option<PluginId>>;
+
 /// Something that clients call by a name.
 pub(super) trait Named {
     /// For people.
@@ -23,6 +27,31 @@ pub(super) trait Named {
     fn id(&self) -> &PluginId;
     /// The server's own name for it.
     fn own_name(&self) -> &str;
+}
+
+impl Named for UpstreamTool {
+    const KIND: &'static str = "tool";
+
+    fn id(&self) -> &PluginId {
+        &self.id
+    }
+
+    fn own_name(&self) -> &str {
+        &self.tool.tool.name
+    }
+}
+
+/// A prompt.
+impl Named for UpstreamItem {
+    const KIND: &'static str = "prompt";
+
+    fn id(&self) -> &PluginId {
+        &self.server.id
+    }
+
+    fn own_name(&self) -> &str {
+        self.item.name()
+    }
 }
 
 /// Gives names to what servers offer. It must not keep the host from starting, so what cannot be offered beside the others under its

@@ -1,7 +1,6 @@
 //! What servers behind this host offer, to be exposed beside what plugins offer.
 
-use super::upstream_names::Named;
-use super::upstream_server::{UpstreamItem, UpstreamServer};
+use super::upstream_server::UpstreamServer;
 use crate::offer::PluginTool;
 use policy::{PluginId, Side};
 use runtime::imports::ToolCaller;
@@ -31,30 +30,5 @@ pub struct UpstreamTool {
 impl UpstreamTool {
     pub fn new(server: &str, tool: Arc<PluginTool>, caller: Arc<dyn ToolCaller>) -> Self {
         Self { id: PluginId { side: Side::Server, name: server.into() }, tool, caller }
-    }
-}
-
-impl Named for UpstreamTool {
-    const KIND: &'static str = "tool";
-
-    fn id(&self) -> &PluginId {
-        &self.id
-    }
-
-    fn own_name(&self) -> &str {
-        &self.tool.tool.name
-    }
-}
-
-/// A prompt.
-impl Named for UpstreamItem {
-    const KIND: &'static str = "prompt";
-
-    fn id(&self) -> &PluginId {
-        &self.server.id
-    }
-
-    fn own_name(&self) -> &str {
-        self.item.name()
     }
 }
