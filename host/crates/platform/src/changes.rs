@@ -33,7 +33,7 @@ impl Change {
 }
 
 /// URIs of resources, with how many listen for changes of each.
-pub type WantedResources = BTreeMap<String, usize>;
+pub type WantedResources = BTreeMap<Arc<str>, usize>;
 
 /// Sends changes to listeners, and knows which resources they listen for. Clones share the listeners.
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ pub struct ChangeNotifier {
 /// Somebody listens for changes of a resource, until this is dropped.
 #[derive(Debug)]
 pub struct WantedResource {
-    uri: String,
+    uri: Arc<str>,
     wanted: Arc<watch::Sender<WantedResources>>,
 }
 
@@ -77,12 +77,14 @@ impl ChangeNotifier {
 
     /// Says that somebody listens for changes of a resource. Who knows of them only when asked is asked then.
     pub fn want(&self, uri: &str) -> WantedResource {
+        let mut shared = None;
         self.wanted.send_if_modified(|wanted| {
-            let count = wanted.entry(uri.to_owned()).or_default();
+            let uri = wanted.get_key_value(uri).map_or_else(|| Arc::from(uri), |(uri, _)| uri.clone());
+            let count = wanted.entry(shared.insert(uri).clone()).or_default();
             *count += 1;
             *count == 1
         });
-        WantedResource { uri: uri.to_owned(), wanted: self.wanted.clone() }
+        WantedResource { uri: shared.unwrap_or_default(), wanted: self.wanted.clone() }
     }
 
     /// What is listened for, now and later.

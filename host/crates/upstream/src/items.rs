@@ -51,15 +51,15 @@ impl ListReader for ItemReader<'_> {
             // They are read elsewhere.
             ListKind::Tools => return Err(ServiceError::UnexpectedResponse),
         };
-        let mut result = match self.connection.peer.send_request(request).await? {
-            ServerResult::CustomResult(result) => result.0,
-            // Over an event stream, the library has read it.
-            other => serde_json::to_value(other).unwrap_or_default(),
-        };
-        let Some(Value::Array(entries)) = result.get_mut(member).map(Value::take) else {
+        // As the transport gives lists that the library is not to read.
+        let ServerResult::CustomResult(mut result) = self.connection.peer.send_request(request).await? else {
             return Err(ServiceError::UnexpectedResponse);
         };
-        Ok((entries, result["nextCursor"].as_str().map(str::to_owned)))
+        let list = &mut result.0["list"];
+        let Some(Value::Array(entries)) = list.get_mut(member).map(Value::take) else {
+            return Err(ServiceError::UnexpectedResponse);
+        };
+        Ok((entries, list["nextCursor"].as_str().map(str::to_owned)))
     }
 
     fn name(entry: &Value) -> String {

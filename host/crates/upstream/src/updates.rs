@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// Between two announcements. Bounds what a server costs all clients that says all the time that something has changed.
+/// Between two looks at what has changed. Bounds what a server costs all clients that says all the time that something has changed, and
+/// a client that subscribes and unsubscribes all the time.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Watched resources that the server says have changed.
@@ -54,9 +55,9 @@ pub(super) async fn pass_on_updates(upstream: Upstream, updated: Arc<UpdatedReso
                 for uri in uris {
                     announce(&catalog, &snapshot, upstream.name(), &uri);
                 }
-                tokio::time::sleep(PAUSE).await;
             }
         }
+        tokio::time::sleep(PAUSE).await;
     }
 }
 

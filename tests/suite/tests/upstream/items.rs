@@ -54,7 +54,7 @@ fn links(client: &mut Client) -> Vec<String> {
 fn what_a_server_offers_is_listed_and_read() {
     let over_http = Remote::start("items");
     let older = misbehaving("items", "protocol = \"2025-11-25\"");
-    for upstream in [misbehaving("items", ""), over_http.config("/mcp"), older] {
+    for upstream in [misbehaving("items", ""), over_http.config("/mcp"), over_http.config("/events"), older] {
         for era in Era::ALL {
             let mut client = until_found(Client::new(Server::start(&upstream), era, false));
             assert_eq!(resources(&mut client), ["bytes://1", "notes://1"], "{era:?}");
@@ -293,7 +293,7 @@ fn changes_of_a_resource_reach_who_listens() {
 #[test]
 fn bad_entries_lose_only_themselves() {
     let over_http = Remote::start("items-wrong");
-    for upstream in [misbehaving("items-wrong", ""), over_http.config("/mcp")] {
+    for upstream in [misbehaving("items-wrong", ""), over_http.config("/mcp"), over_http.config("/events")] {
         let (server, address) = Server::start_http(&upstream);
         server.wait_for_log("is left out");
         let ready = request_at(address, "GET", "/ready", &[], "").message().unwrap();

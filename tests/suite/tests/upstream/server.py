@@ -320,7 +320,7 @@ class Endpoint(http.server.BaseHTTPRequestHandler):
             for message in pings() if KIND == "pings" else floods(request["params"]["arguments"]):
                 self.wfile.write(b"data: " + message + b"\n\n")
         else:
-            self.say(json.dumps({"jsonrpc": "2.0", **respond(request)}).encode(), None)
+            self.say(json.dumps({"jsonrpc": "2.0", **respond(request)}).encode(), self.path == "/events")
 
     def say(self, said, events):
         """Answers with JSON, or with events of which only one is a message."""

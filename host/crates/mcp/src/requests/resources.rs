@@ -9,7 +9,7 @@ use crate::server_context::ServerContext;
 use crate::tasks::TASK_URI;
 use platform::telemetry::printable;
 use plugins::calls::{CallTarget, PluginCall};
-use plugins::catalog::{Catalog, ItemRequest, ResourceOwner, upstream_address};
+use plugins::catalog::{Catalog, ItemRequest, ResourceOwner, UPSTREAM_ADDRESSES, upstream_address};
 use policy::Principal;
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -22,8 +22,6 @@ use std::sync::Arc;
 
 /// The scheme of resources in the principal store, which no plugin can use.
 const STORE_SCHEME: &str = "portcullis:";
-/// Of what begins so, only resources of servers behind this host.
-const UPSTREAM: &str = "portcullis://upstream/";
 
 pub(crate) async fn list(
     server: &ServerContext,
@@ -65,7 +63,7 @@ pub(crate) async fn read(
         let read = task_resource::read(server, &server.principal(&context), id).await?;
         return read.map(ReadResourceResponse::Complete).ok_or_else(|| unknown_resource(&uri));
     }
-    if uri.starts_with(STORE_SCHEME) && !uri.starts_with(UPSTREAM) {
+    if uri.starts_with(STORE_SCHEME) && !uri.starts_with(UPSTREAM_ADDRESSES) {
         let reading =
             server.principal_store.read(&server.principal(&context), &uri).ok_or_else(|| unknown_resource(&uri))?;
         return Ok(ReadResourceResponse::Complete(published::to_read_result(reading, server.meta(None))));

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tokio::sync::broadcast::Receiver;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// What a URI takes besides its bytes.
+/// What a subscription takes besides the bytes of its URI.
 const ENTRY: usize = 128;
 /// Bytes of the resources that all sessions of a principal are subscribed to, and that of all principals together. A session may have
 /// many, and a principal many sessions: bounds what a client takes that never unsubscribes.
@@ -92,7 +92,7 @@ impl LegacyUpdates {
         if let Entry::Vacant(free) = subscribed.entry(uri) {
             let refused =
                 |limit| ErrorData::invalid_params(format!("{limit}; unsubscribe from some, or end sessions"), None);
-            self.bytes.take(&self.principal, free.key().len() + ENTRY).map_err(refused)?;
+            self.bytes.take(&self.principal, size_of(free.key())).map_err(refused)?;
             let wanted = self.changes.want(free.key());
             free.insert(wanted);
         }
@@ -102,16 +102,21 @@ impl LegacyUpdates {
     /// `resources/unsubscribe`.
     pub(crate) fn unsubscribe(&self, uri: &str) {
         if self.subscribed.lock().remove(uri).is_some() {
-            self.bytes.give_back(&self.principal, uri.len() + ENTRY);
+            self.bytes.give_back(&self.principal, size_of(uri));
         }
     }
 }
 
 impl Drop for LegacyUpdates {
     fn drop(&mut self) {
-        let bytes = self.subscribed.lock().keys().map(|uri| uri.len() + ENTRY).sum();
+        let bytes = self.subscribed.lock().keys().map(|uri| size_of(uri)).sum();
         self.bytes.give_back(&self.principal, bytes);
     }
+}
+
+/// The URI is kept here and with those that are wanted.
+fn size_of(uri: &str) -> usize {
+    2 * uri.len() + ENTRY
 }
 
 async fn notify(

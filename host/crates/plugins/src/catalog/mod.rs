@@ -22,7 +22,7 @@ pub use item_request::ItemRequest;
 pub use missing::{Missing, MissingPlugins};
 pub use plugin::Plugin;
 pub(crate) use plugin::PluginTraffic;
-pub use resource_owner::{ResourceOwner, upstream_address};
+pub use resource_owner::{ResourceOwner, UPSTREAM_ADDRESSES, upstream_address};
 pub use snapshot::{Catalog, CatalogRules};
 pub use upstream_server::{ListedItem, ServerAnswer, ServerOutcome, ServerRequests, UpstreamItem, UpstreamServer};
 pub use upstream_tool::{UpstreamOffers, UpstreamTool};

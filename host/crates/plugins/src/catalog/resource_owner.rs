@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// URIs of the host. No server's resource has such an address of its own.
 const HOST: &str = "portcullis:";
 /// What the addresses of servers' resources begin with; the server's name, `/` and the server's own URI follow.
-const UPSTREAM: &str = "portcullis://upstream/";
+pub const UPSTREAM_ADDRESSES: &str = "portcullis://upstream/";
 /// What clients open themselves, at an address that is the same for everybody.
 const WEB: [&str; 2] = ["https://", "http://"];
 
@@ -26,13 +26,13 @@ pub enum ResourceOwner<'a> {
 
 /// The address that always leads to this server.
 pub fn upstream_address(server: &str, uri: &str) -> String {
-    [UPSTREAM, server, "/", uri].concat()
+    [UPSTREAM_ADDRESSES, server, "/", uri].concat()
 }
 
 impl Catalog {
     /// None if nobody has such a resource. Resources of the host itself are not looked for.
     pub fn resource_owner<'a>(&'a self, uri: &'a str) -> Option<ResourceOwner<'a>> {
-        if let Some((server, own)) = uri.strip_prefix(UPSTREAM).and_then(|rest| rest.split_once('/')) {
+        if let Some((server, own)) = uri.strip_prefix(UPSTREAM_ADDRESSES).and_then(|rest| rest.split_once('/')) {
             let server = self.upstreams.servers.get(server)?;
             return server.requests.exposes(own).then_some(ResourceOwner::Server(server, own));
         }

@@ -136,8 +136,10 @@ fn parse_result(text: &str, account: &PeerAccount) -> serde_json::Result<(Server
     }
     if resources.or(templates).or(prompts).is_some() {
         account.count_list(text.len() as u64);
-        // Each entry is read for itself.
-        return serde_json::from_str(text).map(|list| (ServerResult::CustomResult(CustomResult(list)), true));
+        // Each entry is read for itself. Under another type, the library does not look at it either.
+        let list: Value = serde_json::from_str(text)?;
+        let list = json!({ "resultType": LISTED_META, "list": list });
+        return Ok((ServerResult::CustomResult(CustomResult(list)), false));
     }
     if contents.is_some() {
         return serde_json::from_str(text).map(|result| (ServerResult::ReadResourceResult(result), true));
