@@ -35,7 +35,7 @@ impl UpstreamTools {
         Self { upstream, links: Links::default() }
     }
 
-    /// The same, with links that the clients of this host can read.
+    /// The same for clients of this host, which can read the links.
     pub(super) fn with_links(upstream: Upstream, links: Links) -> Self {
         Self { upstream, links }
     }
@@ -109,7 +109,9 @@ impl UpstreamTools {
     ) -> Result<AgentResult, AgentError> {
         reverse.lane.take("upstream");
         let Some(tool) = self.local_name(&reverse.name) else { return Err(AgentError::UnknownTool(reverse.name)) };
-        let arguments = std::mem::take(&mut reverse.arguments).into_object().map_err(AgentError::InvalidArguments)?;
+        let arguments = std::mem::take(&mut reverse.arguments).into_object();
+        let mut arguments = arguments.map_err(AgentError::InvalidArguments)?;
+        self.links.restore(self.upstream.name(), arguments.values_mut());
         let shared = &self.upstream.0;
         let left = reverse.budget.deadline.saturating_duration_since(shared.clock.now());
         let mut call = UpstreamCall::new(tool, arguments).with_task(reverse.parent.clone());

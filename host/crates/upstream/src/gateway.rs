@@ -48,7 +48,7 @@ pub fn connect(
     let links = Links::of_clients(catalog.clone());
     let all: Vec<Exposed> = upstreams.iter().map(|upstream| Exposed::new(upstream.clone(), &links)).collect();
     for exposed in &all {
-        agent.add(exposed.tools.clone());
+        agent.add(Arc::new(UpstreamTools::new(exposed.upstream.clone())));
     }
     if !all.is_empty() {
         tokio::spawn(expose_all(all, catalog.clone()));
@@ -75,7 +75,7 @@ async fn expose_all(all: Vec<Exposed>, catalog: Arc<CurrentCatalog>) {
     }
 }
 
-/// A server, and who asks it for what clients see of it.
+/// A server, and who asks it for clients.
 struct Exposed {
     upstream: Upstream,
     tools: Arc<dyn ToolCaller>,

@@ -104,6 +104,8 @@ def called(params, send):
         send({"method": "notifications/resources/list_changed"})
     if path == "update":
         send({"method": "notifications/resources/updated", "params": {"uri": "notes://1"}})
+    if path == "echo":
+        return {"resultType": "complete", "content": [{"type": "text", "text": json.dumps(params["arguments"]["uris"])}], "isError": False}
     links = ["notes://9", "x-linked:7", "https://vendor.example/page", "portcullis://inbox"]
     content = [{"type": "resource_link", "uri": uri, "name": "link"} for uri in links]
     return {"resultType": "complete", "content": content, "isError": False}

@@ -120,6 +120,10 @@ fn a_link_leads_to_the_server_that_gave_it() {
     }
     let got = client.request("prompts/get", json!({"name": "odd__greet", "arguments": {"who": "you"}}));
     assert_eq!(got.result()["messages"][1]["content"]["uri"], linked);
+    // To the server it is its own again, and what is another's stays.
+    let called =
+        client.call("odd__run", json!({"path": "echo", "uris": [linked, "portcullis://upstream/even/x:1", "x:1"]}));
+    assert_eq!(called.good(), "[\"x-linked:7\", \"portcullis://upstream/even/x:1\", \"x:1\"]");
 }
 
 #[test]
