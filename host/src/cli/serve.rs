@@ -238,8 +238,8 @@ async fn report_ready(catalog: Arc<CurrentCatalog>, upstreams: usize) {
         agent = catalog.agent_plugins().len(),
         upstreams,
         tools = catalog.tools().count() + catalog.upstream_tools().count(),
-        resources = catalog.resources().count(),
-        prompts = catalog.prompts().count(),
+        resources = catalog.resources().count() + catalog.upstream_resources().count(),
+        prompts = catalog.prompts().count() + catalog.upstream_prompts().count(),
         "ready"
     );
 }

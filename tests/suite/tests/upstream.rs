@@ -2,6 +2,7 @@
 
 mod as_given;
 mod floods;
+mod items;
 mod odd_server;
 mod processes;
 mod restarts;

@@ -330,7 +330,8 @@ impl ServerHandler for Server {
         let server = &self.context;
         let changes = self.session.pop_opening().unwrap_or_else(|| server.changes.subscribe());
         let principal = server.principal(context.request_context());
-        catch_handler_panic(listen::run(&server.subscriptions, principal, &server.stop, context, changes)).await
+        let running = listen::run(&server.subscriptions, principal, &server.stop, context, &server.changes, changes);
+        catch_handler_panic(running).await
     }
 }
 

@@ -1,7 +1,9 @@
 //! Notifications about changed lists of tools, prompts and resources, and about changed resources.
 
 use policy::Principal;
-use tokio::sync::broadcast;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::sync::{broadcast, watch};
 
 /// Changes that may wait for a listener. A listener that lags further must assume that everything changed. Bounds the
 /// memory for a slow reader, however fast plugins publish.
@@ -30,24 +32,64 @@ impl Change {
     }
 }
 
-/// Sends changes to listeners. Clones share the listeners.
+/// URIs of resources, with how many listen for changes of each.
+pub type WantedResources = BTreeMap<Arc<str>, usize>;
+
+/// Sends changes to listeners, and knows which resources they listen for. Clones share the listeners.
 #[derive(Debug, Clone)]
-pub struct ChangeNotifier(broadcast::Sender<Change>);
+pub struct ChangeNotifier {
+    changes: broadcast::Sender<Change>,
+    wanted: Arc<watch::Sender<WantedResources>>,
+}
+
+/// Somebody listens for changes of a resource, until this is dropped.
+#[derive(Debug)]
+pub struct WantedResource {
+    uri: Arc<str>,
+    wanted: Arc<watch::Sender<WantedResources>>,
+}
+
+impl Drop for WantedResource {
+    fn drop(&mut self) {
+        self.wanted.send_if_modified(|wanted| {
+            let Some(count) = wanted.get_mut(&self.uri) else { return false };
+            *count -= 1;
+            *count == 0 && wanted.remove(&self.uri).is_some()
+        });
+    }
+}
 
 impl ChangeNotifier {
     pub fn new() -> Self {
-        Self(broadcast::channel(WAITING).0)
+        Self { changes: broadcast::channel(WAITING).0, wanted: Arc::new(watch::Sender::new(BTreeMap::new())) }
     }
 
     /// Notifies all current listeners; never blocks.
     pub fn send(&self, change: Change) {
         // It fails when nobody listens.
-        let _ = self.0.send(change);
+        let _ = self.changes.send(change);
     }
 
     /// All changes from now on. A receiver that lags must assume that everything changed.
     pub fn subscribe(&self) -> broadcast::Receiver<Change> {
-        self.0.subscribe()
+        self.changes.subscribe()
+    }
+
+    /// Says that somebody listens for changes of a resource. Who knows of them only when asked is asked then.
+    pub fn want(&self, uri: &str) -> WantedResource {
+        let mut shared = None;
+        self.wanted.send_if_modified(|wanted| {
+            let uri = wanted.get_key_value(uri).map_or_else(|| Arc::from(uri), |(uri, _)| uri.clone());
+            let count = wanted.entry(shared.insert(uri).clone()).or_default();
+            *count += 1;
+            *count == 1
+        });
+        WantedResource { uri: shared.unwrap_or_default(), wanted: self.wanted.clone() }
+    }
+
+    /// What is listened for, now and later.
+    pub fn wanted(&self) -> watch::Receiver<WantedResources> {
+        self.wanted.subscribe()
     }
 }
 
@@ -67,6 +109,18 @@ mod tests {
         assert!(Change::Tools.concerns(&alice) && Change::Resources(None).concerns(&bob));
         let hers = Change::Resource(Some(alice.clone()), "x:y".into());
         assert!(hers.concerns(&alice) && !hers.concerns(&bob));
+    }
+
+    #[test]
+    fn what_several_want_is_wanted_until_the_last_one_goes() {
+        let changes = ChangeNotifier::new();
+        let mut wanted = changes.wanted();
+        let (one, other) = (changes.want("x:1"), changes.clone().want("x:1"));
+        assert!(wanted.has_changed().unwrap() && wanted.borrow_and_update().contains_key("x:1"));
+        drop(one);
+        assert!(!wanted.has_changed().unwrap());
+        drop(other);
+        assert!(wanted.has_changed().unwrap() && wanted.borrow_and_update().is_empty());
     }
 
     #[test]

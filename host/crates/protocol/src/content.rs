@@ -12,8 +12,6 @@ use serde_json::{Map, Value};
 /// Members that are passed on.
 const META: &str = "_meta";
 const ICONS: &str = "icons";
-const RESOURCE: &str = "resource";
-const UNKNOWN_RESOURCE: &str = "content has a resource of an unknown kind";
 
 pub fn to_blocks(content: Vec<Content>) -> Vec<ContentBlock> {
     content.into_iter().map(to_block).collect()
@@ -50,12 +48,7 @@ pub fn to_block(content: Content) -> ContentBlock {
             ContentBlock::ResourceLink(block)
         }
         ContentData::Resource(resource) => {
-            let contents = to_resource_contents(resource);
-            let mut inner = passed_on.remove(RESOURCE).and_then(|it| it.as_object().cloned()).unwrap_or_default();
-            let mut block = m::EmbeddedResource::new(match take_meta(&mut inner) {
-                Some(meta) => contents.with_meta(meta),
-                None => contents,
-            });
+            let mut block = m::EmbeddedResource::new(to_resource_contents(resource));
             (block.annotations, block.meta) = (hints, meta);
             ContentBlock::Resource(block)
         }
@@ -68,11 +61,12 @@ fn take_meta(members: &mut Map<String, Value>) -> Option<MetaObject> {
 
 /// Where the author does not say what a text is, nothing is said: the library would call it plain.
 pub fn to_resource_contents(resource: EmbeddedResource) -> ResourceContents {
-    let EmbeddedResource { uri, mime_type, body } = resource;
+    let EmbeddedResource { uri, mime_type, body, meta } = resource;
+    let meta = meta.map(MetaObject);
     match body {
-        ResourceBody::Text(text) => ResourceContents::TextResourceContents { uri, mime_type, text, meta: None },
+        ResourceBody::Text(text) => ResourceContents::TextResourceContents { uri, mime_type, text, meta },
         ResourceBody::Blob(bytes) => {
-            ResourceContents::BlobResourceContents { uri, mime_type, blob: BASE64.encode(bytes), meta: None }
+            ResourceContents::BlobResourceContents { uri, mime_type, blob: BASE64.encode(bytes), meta }
         }
     }
 }
@@ -143,21 +137,13 @@ pub fn from_block(block: ContentBlock) -> Result<Content, String> {
             let link = ResourceLink { uri, name, title, description, mime_type, size };
             (ContentData::ResourceLink(link), annotations, meta)
         }
-        ContentBlock::Resource(m::EmbeddedResource { mut resource, annotations, meta, .. }) => {
-            let (ResourceContents::TextResourceContents { meta: inner, .. }
-            | ResourceContents::BlobResourceContents { meta: inner, .. }) = &mut resource
-            else {
-                return Err(UNKNOWN_RESOURCE.into());
-            };
-            if let Some(inner) = inner.take().and_then(foreign_meta) {
-                passed_on.insert(RESOURCE.to_owned(), Map::from_iter([(META.to_owned(), inner)]).into());
-            }
+        ContentBlock::Resource(m::EmbeddedResource { resource, annotations, meta, .. }) => {
             (ContentData::Resource(from_resource_contents(resource)?), annotations, meta)
         }
         _ => return Err("content is of an unknown kind".into()),
     };
     if let Some(meta) = meta.and_then(foreign_meta) {
-        passed_on.insert(META.to_owned(), meta);
+        passed_on.insert(META.to_owned(), meta.into());
     }
     let annotations = hints.map(|hints| Annotations {
         audience: hints.audience.unwrap_or_default().into_iter().map(from_role).collect(),
@@ -168,22 +154,22 @@ pub fn from_block(block: ContentBlock) -> Result<Content, String> {
 }
 
 /// What others say in their own names.
-fn foreign_meta(mut meta: MetaObject) -> Option<Value> {
+fn foreign_meta(mut meta: MetaObject) -> Option<Map<String, Value>> {
     meta.0.retain(|key, _| !key.starts_with(OWN_META_PREFIX));
-    (!meta.0.is_empty()).then(|| meta.0.into())
+    Some(meta.0).filter(|meta| !meta.is_empty())
 }
 
 pub fn from_resource_contents(contents: ResourceContents) -> Result<EmbeddedResource, String> {
-    let (uri, mime_type, body) = match contents {
-        ResourceContents::TextResourceContents { uri, mime_type, text, .. } => {
-            (uri, mime_type, ResourceBody::Text(text))
+    let (uri, mime_type, body, meta) = match contents {
+        ResourceContents::TextResourceContents { uri, mime_type, text, meta } => {
+            (uri, mime_type, ResourceBody::Text(text), meta)
         }
-        ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
-            (uri, mime_type, ResourceBody::Blob(decode(blob)?))
+        ResourceContents::BlobResourceContents { uri, mime_type, blob, meta } => {
+            (uri, mime_type, ResourceBody::Blob(decode(blob)?), meta)
         }
-        _ => return Err(UNKNOWN_RESOURCE.into()),
+        _ => return Err("content has a resource of an unknown kind".into()),
     };
-    Ok(EmbeddedResource { uri, mime_type, body })
+    Ok(EmbeddedResource { uri, mime_type, body, meta: meta.and_then(foreign_meta) })
 }
 
 fn decode(data: String) -> Result<Vec<u8>, String> {

@@ -1,8 +1,9 @@
 //! A server's tools as agent tools, named `<upstream>.<tool>`.
 
 use crate::call::{CallSource, CallerScope, UpstreamCall};
-use crate::chain::REVERSE_CHAIN;
+use crate::chain::chain_with;
 use crate::invoke::call_tool;
+use crate::links::Links;
 use crate::server::Upstream;
 use async_trait::async_trait;
 use policy::{BudgetUsage, Origin};
@@ -24,35 +25,43 @@ struct CallRemarks {
 
 /// Calls a server's tools for plugins and for clients of this host.
 #[derive(Clone)]
-pub struct UpstreamTools(Upstream);
+pub struct UpstreamTools {
+    upstream: Upstream,
+    links: Links,
+}
 
 impl UpstreamTools {
     pub fn new(upstream: Upstream) -> Self {
-        Self(upstream)
+        Self { upstream, links: Links::default() }
+    }
+
+    /// The same for clients of this host, which can read the links.
+    pub(super) fn with_links(upstream: Upstream, links: Links) -> Self {
+        Self { upstream, links }
     }
 
     /// The server's own name of a tool.
     fn local_name<'a>(&self, name: &'a str) -> Option<&'a str> {
-        name.strip_prefix(self.0.name())?.strip_prefix('.')
+        name.strip_prefix(self.upstream.name())?.strip_prefix('.')
     }
 }
 
 #[async_trait]
 impl ToolCaller for UpstreamTools {
     fn tools(&self) -> Vec<AgentTool> {
-        let server = self.0.name();
+        let server = self.upstream.name();
         let named = |tool: &Tool| AgentTool {
             tool: Tool { name: format!("{server}.{}", tool.name), ..tool.clone() },
             origin: Origin::Upstream(server.to_owned()),
         };
-        self.0.tools().iter().map(|tool| named(&tool.tool)).collect()
+        self.upstream.tools().iter().map(|tool| named(&tool.tool)).collect()
     }
 
     fn tool(&self, name: &str) -> Option<Tool> {
-        let found = self.0.0.tool(self.local_name(name)?).ok()?;
+        let found = self.upstream.0.tool(self.local_name(name)?).ok()?;
         let mut tool = Tool { name: name.to_owned(), ..found.tool.clone() };
         // A server may change them at any time after somebody has read them.
-        if self.0.0.settings.definitions.is_none() {
+        if self.upstream.0.settings.definitions.is_none() {
             tool.annotations = ToolAnnotations::default();
         }
         Some(tool)
@@ -60,14 +69,14 @@ impl ToolCaller for UpstreamTools {
 
     fn find(&self, name: &str) -> Result<Origin, AgentError> {
         let Some(tool) = self.local_name(name) else { return Err(AgentError::UnknownTool(name.to_owned())) };
-        self.0.0.connection()?;
-        self.0.0.tool(tool)?;
+        self.upstream.0.connection()?;
+        self.upstream.0.tool(tool)?;
         Ok(self.origin())
     }
 
     async fn wait_for_tool(&self, name: &str) {
         if self.local_name(name).is_some() {
-            self.0.0.wait_until_connected().await;
+            self.upstream.0.wait_until_connected().await;
         }
     }
 
@@ -81,7 +90,7 @@ impl ToolCaller for UpstreamTools {
     }
 
     async fn call(&self, reverse: ReverseCall) -> ReverseOutcome {
-        let mut remarks = CallRemarks { private: self.0.0.settings.private, ..CallRemarks::default() };
+        let mut remarks = CallRemarks { private: self.upstream.0.settings.private, ..CallRemarks::default() };
         let answer = self.call_upstream(reverse, &mut remarks).await;
         let CallRemarks { private, spent, meta } = remarks;
         ReverseOutcome { answer, private: private.then(|| self.origin()), spent, meta }
@@ -90,7 +99,7 @@ impl ToolCaller for UpstreamTools {
 
 impl UpstreamTools {
     fn origin(&self) -> Origin {
-        Origin::Upstream(self.0.name().to_owned())
+        Origin::Upstream(self.upstream.name().to_owned())
     }
 
     async fn call_upstream(
@@ -100,22 +109,23 @@ impl UpstreamTools {
     ) -> Result<AgentResult, AgentError> {
         reverse.lane.take("upstream");
         let Some(tool) = self.local_name(&reverse.name) else { return Err(AgentError::UnknownTool(reverse.name)) };
-        let arguments = std::mem::take(&mut reverse.arguments).into_object().map_err(AgentError::InvalidArguments)?;
-        let shared = &self.0.0;
+        let arguments = std::mem::take(&mut reverse.arguments).into_object();
+        let mut arguments = arguments.map_err(AgentError::InvalidArguments)?;
+        self.links.restore(self.upstream.name(), arguments.values_mut());
+        let shared = &self.upstream.0;
         let left = reverse.budget.deadline.saturating_duration_since(shared.clock.now());
         let mut call = UpstreamCall::new(tool, arguments).with_task(reverse.parent.clone());
         call.correlation = reverse.context.correlation_id.clone();
         call.traceparent = reverse.context.traceparent.clone();
         call.timeout = Some(shared.settings.request_timeout().min(left));
-        let chain =
-            REVERSE_CHAIN.try_with(|(server, chain)| (server == self.0.name()).then(|| chain.clone())).ok().flatten();
-        let caller_scope = CallerScope::new(&reverse, chain);
+        let caller_scope = CallerScope::new(&reverse, chain_with(self.upstream.name()), self.links.clone());
         let calling = call_tool(shared, call, CallSource::Caller(Box::new(caller_scope)));
         let Some((result, used)) = reverse.cancel.run_until_cancelled(calling).await else {
             return Err(AgentError::Cancelled);
         };
         remarks.spent = used;
-        let result = result?;
+        let mut result = result?;
+        self.links.resolve(self.upstream.name(), &mut result.content);
         remarks.private |= result.private;
         remarks.meta = result.meta;
         let structured = result.structured.map(|value| value.to_string());

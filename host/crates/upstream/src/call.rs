@@ -1,6 +1,7 @@
 //! One call of a server's tool as data: the request, its result, and what it inherits from its caller.
 
 use crate::handler::AgentHandler;
+use crate::links::Links;
 use crate::resume_point::ResumePoint;
 use policy::{Budget, Lineage, Principal};
 use runtime::engine::{HeldResources, PausableDeadline};
@@ -90,10 +91,12 @@ pub(super) struct CallerScope {
     pub(super) answer_timeout: Duration,
     /// The chain name, if the caller is a reverse call of this same server.
     pub(super) chain: Option<String>,
+    /// For links in what the server sends.
+    pub(super) links: Links,
 }
 
 impl CallerScope {
-    pub(super) fn new(call: &ReverseCall, chain: Option<String>) -> Self {
+    pub(super) fn new(call: &ReverseCall, chain: Option<String>, links: Links) -> Self {
         Self {
             lineage: call.lineage.clone(),
             budget: call.budget,
@@ -104,6 +107,7 @@ impl CallerScope {
             sink: call.sink.clone(),
             answer_timeout: call.answer_timeout,
             chain,
+            links,
         }
     }
 }

@@ -7,7 +7,12 @@ use std::sync::Arc;
 
 tokio::task_local! {
     /// Set while a reverse call of a server calls that same server: the server's name and its name for the chain.
-    pub(super) static REVERSE_CHAIN: (String, String);
+    static REVERSE_CHAIN: (String, String);
+}
+
+/// The name of the chain, if what calls `server` is a reverse call of that same server.
+pub(super) fn chain_with(server: &str) -> Option<String> {
+    REVERSE_CHAIN.try_with(|(of, chain)| (of == server).then(|| chain.clone())).ok().flatten()
 }
 
 /// The agent's tools for a reverse call of `server`. Calls that go back to `server` carry its name for the chain.

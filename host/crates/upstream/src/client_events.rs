@@ -1,6 +1,7 @@
 //! Requests and notifications that a server sends: questions and reverse calls of 2025-11-25, and changes.
 
 use crate::capabilities::to_client_capabilities;
+use crate::list_kind::ListKind;
 use crate::open_calls::OpenCall;
 use crate::questions;
 use crate::reverse::serve_reverse_call;
@@ -111,15 +112,15 @@ impl ClientHandler for ClientEvents {
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.0.refresh_tools.notify_one();
+        self.0.list_changed(ListKind::Tools);
     }
 
     async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.0.handler.on_changed(self.0.name(), "resources");
+        self.0.list_changed(ListKind::Resources);
     }
 
     async fn on_prompt_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.0.handler.on_changed(self.0.name(), "prompts");
+        self.0.list_changed(ListKind::Prompts);
     }
 
     async fn on_resource_updated(

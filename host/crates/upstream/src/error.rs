@@ -17,6 +17,9 @@ pub enum UpstreamError {
     InvalidArguments(String),
     #[error("the server `{server}` refused the request: {message} ({code})")]
     Refused { server: String, code: i32, message: String },
+    /// The server says that a parameter is wrong.
+    #[error("the server `{server}` refused the request: {message}")]
+    InvalidRequest { server: String, message: String },
     #[error("the server `{server}` gave no answer within {t}", t = humantime::format_duration(*.limit))]
     Timeout { server: String, limit: Duration },
     #[error("the connection to the server `{server}` was lost during the call; whether it took effect is not known")]
@@ -53,6 +56,7 @@ impl From<UpstreamError> for AgentError {
             )),
             UpstreamError::UnknownTool { server, tool } => AgentError::UnknownTool(format!("{server}.{tool}")),
             UpstreamError::InvalidArguments(reason) => AgentError::InvalidArguments(reason),
+            UpstreamError::InvalidRequest { .. } => AgentError::InvalidArguments(text),
             UpstreamError::Timeout { limit, .. } => {
                 AgentError::Timeout(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
             }

@@ -181,7 +181,7 @@ impl Exchange<'_> {
             piece.check().map_err(malformed)?;
         }
         let structured = result.structured_content;
-        let mut meta = result.meta.map(|meta| meta.0).unwrap_or_default();
+        let meta = result.meta.map(|meta| meta.0).unwrap_or_default();
         let size = content.iter().map(Content::size).sum::<u64>()
             + structured.as_ref().map_or(0, |value| value.to_string().len() as u64)
             + meta.values().map(|value| value.to_string().len() as u64).sum::<u64>();
@@ -190,10 +190,15 @@ impl Exchange<'_> {
         }
         // Of what is said in our names only what narrows is believed: anybody can write them.
         let private = meta.get(PRIVATE_META) == Some(&Value::Bool(true));
-        // The protocol's own keys are about this connection, which the host's client does not see.
-        meta.retain(|key, _| !key.starts_with(OWN_META_PREFIX) && !key.starts_with("io.modelcontextprotocol/"));
-        Ok(UpstreamResult { content, structured, is_error: result.is_error.unwrap_or_default(), private, meta })
+        let is_error = result.is_error.unwrap_or_default();
+        Ok(UpstreamResult { content, structured, is_error, private, meta: said(meta) })
     }
+}
+
+/// What of a result's `_meta` is passed on. The protocol's own keys are about this connection, which the host's client does not see.
+pub(super) fn said(mut meta: Map<String, Value>) -> Map<String, Value> {
+    meta.retain(|key, _| !key.starts_with(OWN_META_PREFIX) && !key.starts_with("io.modelcontextprotocol/"));
+    meta
 }
 
 /// A request that waits for its response. Cancelled when dropped.

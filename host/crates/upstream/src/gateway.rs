@@ -1,16 +1,19 @@
-//! The gateway: exposes the tools of servers behind this host next to the tools of plugins.
+//! The gateway: exposes what servers behind this host offer next to what plugins offer.
 
 use crate::agent_tools::UpstreamTools;
 use crate::handler::{AgentHandler, Requester, ReverseCallDecision, ReverseCallRequest, UpstreamCallEvent};
+use crate::item_requests::UpstreamRequests;
+use crate::links::Links;
 use crate::offer::ToolOffer;
 use crate::server::Upstream;
 use crate::settings::UpstreamSettings;
+use crate::updates::{UpdatedResources, pass_on_updates};
 use async_trait::async_trait;
 use futures::FutureExt as _;
 use futures::future::{join_all, select_all};
 use platform::clock::Clock;
 use plugins::calls::ToolCallerChain;
-use plugins::catalog::{CurrentCatalog, UpstreamOffers, UpstreamTool};
+use plugins::catalog::{CurrentCatalog, ListedItem, ServerRequests, UpstreamOffers, UpstreamServer, UpstreamTool};
 use policy::Limits;
 use runtime::imports::{Abilities, CheckedQuestion, ClientReply, ToolCaller};
 use std::sync::Arc;
@@ -19,7 +22,7 @@ use std::time::Duration;
 /// How long clients that list tools may wait for servers after the start. Slower servers appear later.
 const START_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Connects servers and exposes their tools, soon and on every change. Servers that do not answer are tried again.
+/// Connects servers and exposes what they offer, soon and on every change. Servers that do not answer are tried again.
 /// A server may call the tools of `agent` that its settings offer. The servers' own tools are added to `agent`.
 pub fn connect(
     settings: &[UpstreamSettings],
@@ -29,35 +32,36 @@ pub fn connect(
 ) -> Vec<Upstream> {
     let connect = |settings: &UpstreamSettings| {
         let offer = ToolOffer { agent: agent.clone(), allow: settings.offer.clone(), limits: Limits::default() };
-        let (catalog, offers) = (catalog.clone(), !settings.offer.is_empty());
+        let (current, offers) = (catalog.clone(), !settings.offer.is_empty());
         let offered = async move {
             if offers {
-                catalog.when(|catalog| !catalog.is_loading_plugins()).await;
+                current.when(|catalog| !catalog.is_loading_plugins()).await;
             }
         };
-        Upstream::connect(settings.clone(), offer, offered, Arc::new(ForwardOnly), clock.clone())
+        let updated = Arc::new(UpdatedResources::default());
+        let handler = Arc::new(ForwardOnly(updated.clone()));
+        let upstream = Upstream::connect(settings.clone(), offer, offered, handler, clock.clone());
+        tokio::spawn(pass_on_updates(upstream.clone(), updated, catalog.clone()));
+        upstream
     };
     let upstreams: Vec<Upstream> = settings.iter().map(connect).collect();
-    let callers: Vec<Arc<dyn ToolCaller>> = upstreams
-        .iter()
-        .map(|upstream| Arc::new(UpstreamTools::new(upstream.clone())) as Arc<dyn ToolCaller>)
-        .collect();
-    for caller in &callers {
-        agent.add(caller.clone());
+    let links = Links::of_clients(catalog.clone());
+    let all: Vec<Exposed> = upstreams.iter().map(|upstream| Exposed::new(upstream.clone(), &links)).collect();
+    for exposed in &all {
+        agent.add(Arc::new(UpstreamTools::new(exposed.upstream.clone())));
     }
-    let all: Vec<(Upstream, Arc<dyn ToolCaller>)> = upstreams.iter().cloned().zip(callers).collect();
     if !all.is_empty() {
         tokio::spawn(expose_all(all, catalog.clone()));
     }
     upstreams
 }
 
-/// Exposes the tools of servers once all have answered, or have had their time, and then on every change. Runs as long as the
+/// Exposes what servers offer once all have answered, or have had their time, and then on every change. Runs as long as the
 /// process.
-async fn expose_all(all: Vec<(Upstream, Arc<dyn ToolCaller>)>, catalog: Arc<CurrentCatalog>) {
-    let mut changes: Vec<_> = all.iter().map(|(upstream, _)| upstream.changes()).collect();
+async fn expose_all(all: Vec<Exposed>, catalog: Arc<CurrentCatalog>) {
+    let mut changes: Vec<_> = all.iter().map(|exposed| exposed.upstream.changes()).collect();
     // Failures are logged by the connections.
-    let _ = tokio::time::timeout(START_TIMEOUT, join_all(all.iter().map(|(upstream, _)| upstream.ready()))).await;
+    let _ = tokio::time::timeout(START_TIMEOUT, join_all(all.iter().map(|exposed| exposed.upstream.ready()))).await;
     loop {
         changes.iter_mut().for_each(|changes| {
             changes.borrow_and_update();
@@ -71,10 +75,36 @@ async fn expose_all(all: Vec<(Upstream, Arc<dyn ToolCaller>)>, catalog: Arc<Curr
     }
 }
 
-/// Puts the tools of all connected servers into the catalog.
-fn expose(all: &[(Upstream, Arc<dyn ToolCaller>)], catalog: &CurrentCatalog) {
+/// A server, and who asks it for clients.
+struct Exposed {
+    upstream: Upstream,
+    tools: Arc<dyn ToolCaller>,
+    items: Arc<dyn ServerRequests>,
+}
+
+impl Exposed {
+    fn new(upstream: Upstream, links: &Links) -> Self {
+        let tools = Arc::new(UpstreamTools::with_links(upstream.clone(), links.clone()));
+        let items = Arc::new(UpstreamRequests { upstream: upstream.clone(), links: links.clone() });
+        Self { upstream, tools, items }
+    }
+
+    /// What it offers besides tools, as far as clients may have it.
+    fn server(&self) -> UpstreamServer {
+        let (listed, settings) = (self.upstream.items(), self.upstream.settings());
+        let is_exposed = |item: &&Arc<ListedItem>| settings.exposes_resource(&item.key);
+        let resources = listed.resources.iter().filter(is_exposed).cloned().collect();
+        let templates = listed.templates.iter().filter(is_exposed).cloned().collect();
+        let prompts = listed.prompts.iter().filter(|prompt| settings.exposes(prompt.name())).cloned().collect();
+        UpstreamServer::new(self.upstream.name(), self.items.clone(), resources, templates, prompts)
+    }
+}
+
+/// Puts what all servers offer into the catalog.
+fn expose(all: &[Exposed], catalog: &CurrentCatalog) {
     let mut offers = UpstreamOffers::default();
-    for (upstream, caller) in all {
+    for exposed in all {
+        let upstream = &exposed.upstream;
         let name = upstream.name();
         let left_out = upstream.left_out();
         if !left_out.is_empty() {
@@ -83,16 +113,18 @@ fn expose(all: &[(Upstream, Arc<dyn ToolCaller>)], catalog: &CurrentCatalog) {
         offers.missing.extend(upstream.missing().map(|reason| (name.to_owned(), reason)));
         let tools = upstream.tools();
         let shown = tools.iter().filter(|tool| upstream.settings().exposes(&tool.tool.name));
-        offers.tools.extend(shown.map(|tool| Arc::new(UpstreamTool::new(name, tool.clone(), caller.clone()))));
+        offers.tools.extend(shown.map(|tool| Arc::new(UpstreamTool::new(name, tool.clone(), exposed.tools.clone()))));
+        offers.servers.insert(name.to_owned(), Arc::new(exposed.server()));
     }
-    if let Err(error) = catalog.update(|now| now.with_upstream_tools(offers)) {
-        tracing::error!("the tools of servers behind this host cannot be exposed: {error}");
+    if let Err(error) = catalog.update(|now| now.with_upstreams(offers)) {
+        tracing::error!("what servers behind this host offer cannot be exposed: {error}");
     }
 }
 
-/// The gateway's own handler, which refuses everything: questions of a call go to that call's client. Declares all
+/// The gateway's own handler, which answers nothing: questions of a call go to that call's client. Declares all
 /// abilities, since the clients' abilities are not known beforehand; a client that lacks one refuses the question.
-pub(super) struct ForwardOnly;
+#[derive(Default)]
+pub(super) struct ForwardOnly(Arc<UpdatedResources>);
 
 #[async_trait]
 impl AgentHandler for ForwardOnly {
@@ -109,4 +141,15 @@ impl AgentHandler for ForwardOnly {
     }
 
     fn on_call_event(&self, _task: &str, _event: UpstreamCallEvent) {}
+
+    fn on_changed(&self, _server: &str, what: &str) {
+        // Kinds of lists are no URIs. The catalog announces them.
+        if what.contains(':') {
+            self.0.add(what);
+        }
+    }
+
+    fn passes_on_items(&self) -> bool {
+        true
+    }
 }

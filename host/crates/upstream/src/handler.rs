@@ -74,4 +74,8 @@ pub trait AgentHandler: Send + Sync {
     fn on_call_event(&self, task: &str, event: UpstreamCallEvent);
     /// A list of the server or a watched resource has changed. `what` is the kind of list or the URI.
     fn on_changed(&self, _server: &str, _what: &str) {}
+    /// Whether the server's resources and prompts are passed on, so that they are listed.
+    fn passes_on_items(&self) -> bool {
+        false
+    }
 }

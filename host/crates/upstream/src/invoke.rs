@@ -3,7 +3,7 @@
 use crate::call::{CallSource, CallerScope, UpstreamCall, UpstreamResult};
 use crate::error::UpstreamError;
 use crate::exchange::Exchange;
-use crate::handler::Requester;
+use crate::handler::{AgentHandler, Requester};
 use crate::listed_tool::given_name;
 use crate::queued_chunks::QueuedChunk;
 use crate::responder::{ClientResponder, Responder};
@@ -15,7 +15,67 @@ use policy::{Budget, BudgetUsage, Lineage, Principal};
 use runtime::engine::{HeldResources, PausableDeadline};
 use serde_json::{Map, Value};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use tokio::sync::mpsc;
+
+/// What a call inherits, and who answers the server meanwhile.
+pub(super) struct CallSide {
+    pub(super) responder: Responder,
+    pub(super) scope: ReverseCallScope,
+    /// The name of the chain, if the caller is a reverse call of this same server.
+    pub(super) chain: Option<String>,
+    /// Who passes on chunks, and where they come from.
+    pub(super) forwarded: Option<(Arc<ClientResponder>, mpsc::Receiver<QueuedChunk>)>,
+}
+
+impl CallSide {
+    pub(super) fn of_caller(shared: &UpstreamShared, caller_scope: CallerScope) -> Self {
+        let (limits, now) = (&shared.offer.limits, shared.clock.now());
+        let (client, chunks) = ClientResponder::new(&caller_scope, &shared.chunk_room);
+        let CallerScope { lineage, budget, pausable_deadline, held, principal, chain, .. } = caller_scope;
+        // The offer is this host's own, whoever calls the server.
+        let agent = shared.offer.agent.clone();
+        let lineage = lineage.with_limits(limits);
+        let (budget, caller_ends) = (budget.nested(limits, now), Some(budget.deadline));
+        Self {
+            responder: Responder::Client(client.clone()),
+            scope: ReverseCallScope { lineage, budget, caller_ends, pausable_deadline, held, principal, agent },
+            chain,
+            forwarded: Some((client, chunks)),
+        }
+    }
+
+    fn of_agent(shared: &UpstreamShared, handler: Arc<dyn AgentHandler>, tool: &str) -> Self {
+        let limits = &shared.offer.limits;
+        let lineage = Lineage::root(format!("{}.{tool}", shared.name()), limits);
+        let scope = ReverseCallScope {
+            lineage: lineage.clone(),
+            budget: Budget::root(limits, shared.clock.now()),
+            caller_ends: None,
+            pausable_deadline: PausableDeadline::new(shared.clock.clone()),
+            held: HeldResources::default(),
+            principal: Principal::local(),
+            agent: shared.offer.agent.clone(),
+        };
+        Self { responder: Responder::Agent(handler, lineage), scope, chain: None, forwarded: None }
+    }
+}
+
+/// Opens a call, if its principal may have one more. It does not become a task.
+pub(super) fn open_exchange(
+    shared: &Arc<UpstreamShared>,
+    responder: Responder,
+    scope: ReverseCallScope,
+    task: String,
+    correlation: Option<String>,
+) -> Result<Exchange<'_>, UpstreamError> {
+    let server = shared.name().to_owned();
+    let requester = Requester { server: server.clone(), plugin: None, task };
+    let reverse_calls = ReverseCalls::new(shared.offer.clone(), scope, shared.clock.clone());
+    let opened = shared.open_calls.open(requester, responder, reverse_calls, correlation);
+    let open_call = opened.map_err(|limit| UpstreamError::Busy { server, limit })?;
+    Ok(Exchange { shared, open_call, may_become_task: false.into() })
+}
 
 /// A call that is open and has not begun.
 struct OpenedCall<'a> {
@@ -46,7 +106,6 @@ pub(super) async fn call_tool(
 
 fn open(shared: &Arc<UpstreamShared>, call: UpstreamCall, source: CallSource) -> Result<OpenedCall<'_>, UpstreamError> {
     let connection = shared.connection()?;
-    let server = shared.name();
     let tool = shared.tool(&call.tool);
     let given = tool.as_ref().map_or(call.tool.as_str(), |tool| given_name(tool)).to_owned();
     let arguments = match call.resumes {
@@ -60,45 +119,17 @@ fn open(shared: &Arc<UpstreamShared>, call: UpstreamCall, source: CallSource) ->
             arguments
         }
     };
-    let limits = &shared.offer.limits;
-    let now = shared.clock.now();
-    let mut forwarded = None;
-    let (responder, scope, chain) = match source {
-        CallSource::Caller(caller_scope) => {
-            let (client, chunks) = ClientResponder::new(&caller_scope, &shared.chunk_room);
-            let CallerScope { lineage, budget, pausable_deadline, held, principal, chain, .. } = *caller_scope;
-            // The offer is this host's own, whoever calls the server.
-            let agent = shared.offer.agent.clone();
-            let lineage = lineage.with_limits(limits);
-            let (budget, caller_ends) = (budget.nested(limits, now), Some(budget.deadline));
-            forwarded = Some((client.clone(), chunks));
-            (
-                Responder::Client(client),
-                ReverseCallScope { lineage, budget, caller_ends, pausable_deadline, held, principal, agent },
-                chain,
-            )
-        }
+    let CallSide { responder, scope, chain, forwarded } = match source {
+        CallSource::Caller(caller_scope) => CallSide::of_caller(shared, *caller_scope),
         CallSource::Agent => {
             let handler = call.handler.unwrap_or_else(|| shared.handler.clone());
-            let lineage = Lineage::root(format!("{server}.{}", call.tool), limits);
-            let scope = ReverseCallScope {
-                lineage: lineage.clone(),
-                budget: Budget::root(limits, now),
-                caller_ends: None,
-                pausable_deadline: PausableDeadline::new(shared.clock.clone()),
-                held: HeldResources::default(),
-                principal: Principal::local(),
-                agent: shared.offer.agent.clone(),
-            };
-            (Responder::Agent(handler, lineage), scope, None)
+            CallSide::of_agent(shared, handler, &call.tool)
         }
     };
-    let requester = Requester { server: server.to_owned(), plugin: None, task: call.task };
-    let reverse_calls = ReverseCalls::new(shared.offer.clone(), scope, shared.clock.clone());
-    let open_call = shared.open_calls.open(requester, responder, reverse_calls, call.correlation.clone());
-    let open_call = open_call.map_err(|limit| UpstreamError::Busy { server: server.to_owned(), limit })?;
+    let exchange = open_exchange(shared, responder, scope, call.task, call.correlation)?;
+    exchange.may_become_task.store(call.may_become_task, Ordering::Relaxed);
     let rounds = CallRounds {
-        exchange: Exchange { shared, open_call, may_become_task: call.may_become_task.into() },
+        exchange,
         connection,
         tool: given,
         timeout: call.timeout.unwrap_or(shared.settings.request_timeout()),

@@ -1,11 +1,11 @@
 //! One tool of a server's list: from the server's definition to what this host offers. The operator chose the server, so what
 //! cannot be checked here is passed on, and the server checks it. What nobody sees of a text is removed.
 
+use crate::listed_members::{
+    MAX_DESCRIPTION, foreign_meta, shown_description, shown_icons, shown_name, shown_title, text_length,
+};
 use crate::text::{visible, visible_members};
-use platform::telemetry::is_unsafe;
-use platform::text::truncate;
 use plugins::offer::{PluginTool, find_unportable};
-use protocol::names::OWN_META_PREFIX;
 use rmcp::model as m;
 use runtime::imports::{Execution, Schema, Tool, ToolAnnotations, to_current_draft};
 use serde_json::{Map, Value, json};
@@ -14,15 +14,6 @@ use std::sync::Arc;
 /// Where the transport notes of a definition what the library's type for it has no member for. A server that writes it itself says
 /// no more than it could anyway.
 pub(super) const LISTED_META: &str = "dev.portcullis/listed";
-/// Length of a tool's name, in bytes. Bounds what every record of a call holds.
-const MAX_NAME: usize = 512;
-/// Length of a title, in bytes: people see it in one line.
-const MAX_TITLE: usize = 1 << 10;
-/// Length of a description, in bytes. Bounds how much of a model's context one tool fills.
-const MAX_DESCRIPTION: usize = 64 << 10;
-/// What an icon's address begins with. Bounds what clients are made to open: other schemes are programs or files.
-const ICON_SCHEMES: [&str; 3] = ["https://", "http://", "data:image/"];
-
 /// A tool that is used.
 pub(super) struct ListedTool {
     pub(super) tool: Arc<PluginTool>,
@@ -43,15 +34,11 @@ pub(super) fn read_tool(server: &str, tool: m::Tool, follows_tasks: bool) -> Res
             "it runs only as a task, and the server has no tasks that this host can follow: those of 2026-07-28".into(),
         );
     }
-    meta.retain(|key, _| !key.starts_with(OWN_META_PREFIX));
-    let name = visible(&given).split_whitespace().collect::<Vec<_>>().join(" ");
-    if name.is_empty() || name.len() > MAX_NAME {
-        return Err(format!("its name is not 1 to {MAX_NAME} bytes that people can see"));
-    }
+    let meta = foreign_meta(meta);
+    let name = shown_name(&given)?;
 
     let hints = annotations.unwrap_or_default();
-    let line = |text: String| truncate(&visible(&text).replace(['\n', '\t'], " "), MAX_TITLE).to_owned();
-    let (title, hint) = (title.map(line), hints.title.map(line));
+    let (title, hint) = (title.as_deref().map(shown_title), hints.title.as_deref().map(shown_title));
     let mut passed_on = Map::new();
     if name != given {
         passed_on.insert("name".into(), given.into_owned().into());
@@ -59,10 +46,7 @@ pub(super) fn read_tool(server: &str, tool: m::Tool, follows_tasks: bool) -> Res
     if let (Some(_), Some(hint)) = (&title, &hint) {
         passed_on.insert("annotations".into(), json!({ "title": hint }));
     }
-    let is_shown = |icon: &m::Icon| {
-        ICON_SCHEMES.iter().any(|scheme| icon.src.starts_with(scheme)) && !icon.src.contains(is_unsafe)
-    };
-    let icons: Vec<_> = icons.unwrap_or_default().into_iter().filter(is_shown).collect();
+    let icons = shown_icons(icons.unwrap_or_default());
     if !icons.is_empty() {
         passed_on.insert("icons".into(), json!(icons));
     }
@@ -82,15 +66,15 @@ pub(super) fn read_tool(server: &str, tool: m::Tool, follows_tasks: bool) -> Res
     let output = output_schema.map(|schema| to_current_draft(visible_members((*schema).clone())));
     // Some clients lose the whole list for a result that is no object.
     let output_schema = output.filter(|schema| schema.get("type").is_some_and(|kind| kind == "object"));
-    let description = visible(description.as_deref().unwrap_or_default()).into_owned();
-    if description.len() > MAX_DESCRIPTION {
+    let given_description = description.as_deref().unwrap_or_default();
+    if visible(given_description).len() > MAX_DESCRIPTION {
         warnings.push(format!("the description of the tool `{name}` is cut to {MAX_DESCRIPTION} bytes"));
     }
     let is_plain = |c: char| c.is_ascii_graphic();
     let own_name = (!name.chars().all(is_plain)).then(|| name.clone());
     let tool = Tool {
         title: title.or(hint).or(own_name),
-        description: truncate(&description, MAX_DESCRIPTION).to_owned(),
+        description: shown_description(given_description),
         input_schema,
         output_schema: output_schema.map(|schema| Value::Object(schema).to_string()),
         annotations: ToolAnnotations {
@@ -127,17 +111,6 @@ pub(super) fn size_of(tool: &m::Tool) -> usize {
         + tool.meta.as_ref().map_or(0, |meta| members(&meta.0))
         + tool.annotations.as_ref().and_then(|hints| hints.title.as_deref()).map_or(0, str::len)
         + icons
-}
-
-/// About the length of a value's JSON text.
-fn text_length(value: &Value) -> usize {
-    // serde_json bounds the recursion at 128.
-    match value {
-        Value::String(text) => text.len() + 2,
-        Value::Array(items) => items.iter().map(|item| 1 + text_length(item)).sum::<usize>() + 2,
-        Value::Object(items) => items.iter().map(|(key, item)| key.len() + 4 + text_length(item)).sum::<usize>() + 2,
-        Value::Null | Value::Bool(_) | Value::Number(_) => 4,
-    }
 }
 
 #[cfg(test)]

@@ -253,7 +253,14 @@ impl OpenCalls {
 
 impl TransportObserver for OpenCalls {
     fn on_request(&self, request: &ClientRequest, id: &RequestId, token: Option<ProgressToken>) {
-        if !matches!(request, ClientRequest::CallToolRequest(_)) {
+        let is_call = matches!(
+            request,
+            ClientRequest::CallToolRequest(_)
+                | ClientRequest::ReadResourceRequest(_)
+                | ClientRequest::GetPromptRequest(_)
+                | ClientRequest::CompleteRequest(_)
+        );
+        if !is_call {
             return;
         }
         let token_key = request.get_meta().get(PARTIAL_RESULT_TOKEN_META).and_then(Value::as_u64);

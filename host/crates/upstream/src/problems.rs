@@ -1,5 +1,6 @@
-//! What is wrong with a server's list of tools, a sentence each: what is lost comes first.
+//! What is wrong with a list of a server, a sentence each: what is lost comes first.
 
+use crate::list_kind::ListKind;
 use crate::text::single_line;
 use platform::text::truncate_with;
 
@@ -10,8 +11,9 @@ const MAX_SENTENCE: usize = 400;
 /// Length of a quoted name, in bytes.
 const MAX_QUOTED: usize = 80;
 
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Problems {
+    kind: ListKind,
     lost: Sentences,
     warnings: Sentences,
 }
@@ -32,15 +34,20 @@ impl Sentences {
 }
 
 impl Problems {
-    /// A tool that is not used; its name is empty if it has none.
+    pub(super) fn new(kind: ListKind) -> Self {
+        Self { kind, lost: Sentences::default(), warnings: Sentences::default() }
+    }
+
+    /// An entry that is not used; its name is empty if it has none.
     pub(super) fn lose(&mut self, name: &str, reason: &str) {
+        let noun = self.kind.noun();
         self.lost.push(&match name {
-            "" => format!("a tool is left out: {reason}"),
-            name => format!("the tool `{}` is left out: {reason}", truncate_with(name, MAX_QUOTED, "…")),
+            "" => format!("a {noun} is left out: {reason}"),
+            name => format!("the {noun} `{}` is left out: {reason}", truncate_with(name, MAX_QUOTED, "…")),
         });
     }
 
-    /// That tools are left out which nobody has looked at: this is told first.
+    /// That entries are left out which nobody has looked at: this is told first.
     pub(super) fn cut(&mut self, sentence: String) {
         self.lost.told.insert(0, sentence);
     }
@@ -54,13 +61,13 @@ impl Problems {
         all.clone().take(MAX_TOLD).for_each(|problem| tracing::warn!(server, "{problem}"));
         let more = all.count().saturating_sub(MAX_TOLD) + self.lost.more + self.warnings.more;
         if more > 0 {
-            tracing::warn!(server, more, "the server's list of tools has further problems");
+            tracing::warn!(server, more, "the server's list of {}s has further problems", self.kind.noun());
         }
     }
 
     /// What is lost, for operators.
     pub(super) fn lost(&self) -> Vec<String> {
-        let more = (self.lost.more > 0).then(|| format!("{} more tools are left out", self.lost.more));
+        let more = (self.lost.more > 0).then(|| format!("{} more {}s are left out", self.lost.more, self.kind.noun()));
         self.lost.told.iter().cloned().chain(more).collect()
     }
 }
@@ -71,7 +78,7 @@ mod tests {
 
     #[test]
     fn what_is_lost_comes_before_warnings_and_both_are_bounded() {
-        let mut problems = Problems::default();
+        let mut problems = Problems::new(ListKind::Tools);
         (0..100).for_each(|at| problems.warn(&format!("warning {at}")));
         assert!(problems.lost().is_empty());
         (0..20).for_each(|at| problems.lose(&format!("tool-{at}\n"), &"x".repeat(10_000)));

@@ -2,10 +2,14 @@
 
 use crate::client_events::ClientEvents;
 use crate::error::UpstreamError;
+use crate::items::ItemReader;
+use crate::list_kind::ListKind;
 use crate::live_lane::UpstreamChannels;
+use crate::pages::{Listed, read_list};
 use crate::peer_account::PeerAccount;
+use crate::problems::Problems;
 use crate::shared::{Connection, UpstreamShared};
-use crate::tools::{ListedTools, list_tools};
+use crate::tools::ToolReader;
 use crate::transport::{NewConnection, connect};
 use futures::FutureExt;
 use futures::future::FusedFuture;
@@ -26,7 +30,7 @@ const MAX_DELAY: Duration = Duration::from_secs(60);
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 /// Time for a program to exit by itself.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
-/// Between two lists of tools. Bounds what a server costs that says all the time that they have changed.
+/// Between two lists. Bounds what a server costs that says all the time that they have changed.
 const RELIST_DELAY: Duration = Duration::from_secs(1);
 /// Time for a server to answer after it has lost a request.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -100,7 +104,8 @@ async fn run_connection(
     let connection =
         Arc::new(Connection { peer, modern, has_tasks, channels, lost: lost.clone(), check_requested: Notify::new() });
     let token = service.cancellation_token();
-    let (mut ended, listing) = (std::pin::pin!(service.waiting().fuse()), refresh_tools(shared, &connection, account));
+    let (mut ended, listing) =
+        (std::pin::pin!(service.waiting().fuse()), refresh(shared, &connection, account, ListKind::ALL));
     let listed = tokio::select! {
         biased;
         () = shared.stop.cancelled() => Err("it was closed".to_owned()),
@@ -132,29 +137,59 @@ async fn run_connection(
     reason
 }
 
-/// Lists the server's tools and makes them available.
-async fn refresh_tools(
+/// Reads lists of the server and makes them available. A server whose tools cannot be listed is of no use; any other list is
+/// missed only.
+async fn refresh(
     shared: &Arc<UpstreamShared>,
     connection: &Arc<Connection>,
     account: &PeerAccount,
+    kinds: impl IntoIterator<Item = ListKind>,
 ) -> Result<(), UpstreamError> {
-    let has_tools = connection.peer.peer_info().is_some_and(|info| info.capabilities.tools.is_some());
-    let ListedTools { tools, problems } = match has_tools {
-        true => list_tools(shared.name(), connection, account).await?,
-        false => ListedTools::default(),
-    };
-    let listed = shared.known_definitions.check(shared.name(), shared.settings.definitions.as_ref(), tools);
+    let (server, info) = (shared.name(), connection.peer.peer_info());
+    let is_declared = |kind: ListKind| info.as_ref().is_some_and(|info| kind.is_declared(&info.capabilities));
+    for kind in kinds {
+        if kind == ListKind::Tools {
+            let Listed { items, problems } = match is_declared(kind) {
+                true => read_list(&ToolReader { server, connection }, server, account).await?,
+                false => Listed::none(kind),
+            };
+            let tools = shared.known_definitions.check(server, shared.settings.definitions.as_ref(), items);
+            shared.connection_state().tools = Some(Arc::new(tools));
+            keep_problems(shared, kind, problems);
+        } else if shared.handler.passes_on_items() {
+            let listed = match is_declared(kind) {
+                true => read_list(&ItemReader { server, connection, kind }, server, account).await,
+                false => Ok(Listed::none(kind)),
+            };
+            match listed {
+                Ok(Listed { items, problems }) => {
+                    shared.connection_state().keep_items(kind, items);
+                    keep_problems(shared, kind, problems);
+                }
+                Err(error) => {
+                    let mut problems = Problems::new(kind);
+                    problems.cut(format!("the list of {}s cannot be read: {error}", kind.noun()));
+                    keep_problems(shared, kind, problems);
+                }
+            }
+        }
+    }
     {
         let mut state = shared.connection_state();
-        (state.connection, state.tools) = (Some(connection.clone()), Some(Arc::new(listed)));
-        // A server that changes its list all the time does not fill the log.
-        if state.problems != problems {
-            problems.log(shared.name());
-            state.problems = problems;
-        }
+        state.has_resources = is_declared(ListKind::Resources);
+        state.connection = Some(connection.clone());
     }
     shared.changes.send_modify(|count| *count += 1);
     Ok(())
+}
+
+/// A server that changes its list all the time does not fill the log.
+fn keep_problems(shared: &UpstreamShared, kind: ListKind, problems: Problems) {
+    let mut state = shared.connection_state();
+    if state.problems.get(&kind).unwrap_or(&Problems::new(kind)) != &problems {
+        problems.log(shared.name());
+        state.problems.insert(kind, problems);
+    }
 }
 
 /// Follows changes until the server is lost. Returns the reason.
@@ -182,7 +217,7 @@ async fn watch_connection(
     loop {
         let relist = async {
             relist_from.as_mut().await;
-            shared.refresh_tools.notified().await;
+            shared.changed_lists.next().await
         };
         let next = async {
             match subscription.as_mut() {
@@ -192,23 +227,26 @@ async fn watch_connection(
         };
         tokio::select! {
             Some((method, params)) = live.recv() => connection.channels.on_notification(&method, params),
-            () = relist => {
+            kinds = relist => {
                 relist_from.set(tokio::time::sleep(RELIST_DELAY));
-                if let Err(error) = refresh_tools(shared, connection, account).await {
+                let tools = kinds.contains(&ListKind::Tools);
+                if let Err(error) = refresh(shared, connection, account, kinds).await {
                     return error.to_string();
                 }
-                shared.handler.on_changed(shared.name(), "tools");
+                if tools {
+                    shared.handler.on_changed(shared.name(), "tools");
+                }
             }
             () = shared.resubscribe.notified(), if connection.modern => {
                 subscription = subscribe(shared, connection).await;
             }
             notification = next => match notification {
-                Ok(Some(ServerNotification::ToolListChangedNotification(_))) => shared.refresh_tools.notify_one(),
+                Ok(Some(ServerNotification::ToolListChangedNotification(_))) => shared.list_changed(ListKind::Tools),
                 Ok(Some(ServerNotification::ResourceListChangedNotification(_))) => {
-                    shared.handler.on_changed(shared.name(), "resources");
+                    shared.list_changed(ListKind::Resources);
                 }
                 Ok(Some(ServerNotification::PromptListChangedNotification(_))) => {
-                    shared.handler.on_changed(shared.name(), "prompts");
+                    shared.list_changed(ListKind::Prompts);
                 }
                 Ok(Some(ServerNotification::ResourceUpdatedNotification(updated))) => {
                     shared.resource_updated(&updated.params.uri);
@@ -219,7 +257,8 @@ async fn watch_connection(
                 Err(error) => return printable(&error.to_string()).into_owned(),
             },
             () = connection.check_requested.notified() => {
-                match tokio::time::timeout(CHECK_TIMEOUT, list_tools(shared.name(), connection, account)).await {
+                let tools = ToolReader { server: shared.name(), connection };
+                match tokio::time::timeout(CHECK_TIMEOUT, read_list(&tools, shared.name(), account)).await {
                     Ok(Ok(_)) => {}
                     Ok(Err(error)) => return error.to_string(),
                     Err(_) => return "the server does not answer".into(),

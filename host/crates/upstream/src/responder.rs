@@ -2,6 +2,7 @@
 
 use crate::call::CallerScope;
 use crate::handler::{AgentHandler, Requester, ReverseCallDecision, ReverseCallRequest, UpstreamCallEvent};
+use crate::links::Links;
 use crate::pausing_client::PausingClient;
 use crate::queued_chunks::{ChunkQueue, ChunkRoom, QueuedChunk};
 use async_trait::async_trait;
@@ -34,6 +35,7 @@ pub(super) struct ClientResponder {
     answer_timeout: Duration,
     /// Number of questions so far, which makes their keys unique.
     question_count: AtomicU32,
+    links: Links,
     /// Queues chunks for the sink; none when the call has ended.
     chunks: Mutex<Option<ChunkQueue>>,
 }
@@ -42,10 +44,11 @@ impl ClientResponder {
     /// Returns the queue of chunks for [`Self::forward_chunks`] as well.
     pub(super) fn new(caller_scope: &CallerScope, room: &ChunkRoom) -> (Arc<Self>, mpsc::Receiver<QueuedChunk>) {
         let (chunks, queue) = ChunkQueue::new(room);
-        let CallerScope { client, sink, lineage, answer_timeout, .. } = caller_scope;
+        let CallerScope { client, sink, lineage, answer_timeout, links, .. } = caller_scope;
         let (client, sink, lineage, answer_timeout) = (client.clone(), sink.clone(), lineage.clone(), *answer_timeout);
+        let links = links.clone();
         let (question_count, chunks) = (AtomicU32::new(0), Mutex::new(Some(chunks)));
-        (Arc::new(Self { client, sink, lineage, answer_timeout, question_count, chunks }), queue)
+        (Arc::new(Self { client, sink, lineage, answer_timeout, question_count, links, chunks }), queue)
     }
 
     /// Runs `work` and forwards chunks meanwhile. All chunks have been forwarded when it returns.
@@ -79,7 +82,8 @@ impl ClientResponder {
 
     fn on_call_event(&self, server: &str, event: UpstreamCallEvent) {
         match event {
-            UpstreamCallEvent::Chunk { content, origin, .. } => {
+            UpstreamCallEvent::Chunk { mut content, origin, .. } => {
+                self.links.resolve(server, &mut content);
                 if let Some(chunks) = &*self.chunks() {
                     // The server names tools of its own, never those of this host.
                     let origin = origin.into_iter().map(|tool| format!("{server}.{tool}")).collect();

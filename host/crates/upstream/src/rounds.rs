@@ -24,9 +24,9 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Rounds of one call. Bounds a server that never finishes; its reverse calls have a limit of their own.
-const MAX_ROUNDS: u32 = 512;
+pub(super) const MAX_ROUNDS: u32 = 512;
 /// Length of a `requestState` or a continuation, in bytes. Both are sent back unchanged.
-const MAX_STATE: usize = 64 << 10;
+pub(super) const MAX_STATE: usize = 64 << 10;
 
 /// The server's answer to one round.
 enum RoundResult {

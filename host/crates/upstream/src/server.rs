@@ -6,8 +6,11 @@ use crate::error::UpstreamError;
 use crate::handler::AgentHandler;
 use crate::invoke::call_tool;
 use crate::line_rate::LineRate;
+use crate::list_kind::ChangedLists;
+use crate::listed_item::ListedItems;
 use crate::offer::ToolOffer;
 use crate::open_calls::OpenCalls;
+use crate::problems::Problems;
 use crate::queued_chunks::ChunkRoom;
 use crate::reconnect;
 use crate::settings::UpstreamSettings;
@@ -60,7 +63,7 @@ impl Upstream {
             known_definitions: KnownDefinitions::default(),
             connection_state: Mutex::default(),
             changes: watch::Sender::new(0),
-            refresh_tools: Notify::new(),
+            changed_lists: ChangedLists::default(),
             watched: Mutex::default(),
             resubscribe: Notify::new(),
             stop: CancellationToken::new(),
@@ -109,9 +112,25 @@ impl Upstream {
         self.0.tools()
     }
 
-    /// What of its last list is not used, a sentence each.
+    /// What else it listed last.
+    pub(super) fn items(&self) -> Arc<ListedItems> {
+        self.0.connection_state().items.clone()
+    }
+
+    /// Whether it said last that it has resources.
+    pub(super) fn has_resources(&self) -> bool {
+        self.0.connection_state().has_resources
+    }
+
+    /// Whether it says now that it tells of changed resources.
+    pub(super) fn can_watch(&self) -> bool {
+        let info = self.0.connection().ok().and_then(|connection| connection.peer.peer_info());
+        info.and_then(|info| info.capabilities.resources.as_ref()?.subscribe).unwrap_or_default()
+    }
+
+    /// What of its last lists is not used, a sentence each.
     pub fn left_out(&self) -> Vec<String> {
-        self.0.connection_state().problems.lost()
+        self.0.connection_state().problems.values().flat_map(Problems::lost).collect()
     }
 
     /// Why it cannot be called and has no tools: it has not been connected yet.
@@ -243,7 +262,7 @@ mod tests {
             settings,
             ToolOffer::none(),
             std::future::ready(()),
-            Arc::new(ForwardOnly),
+            Arc::new(ForwardOnly::default()),
             Arc::new(SystemClock),
         );
         assert!(upstream.ready().await.is_err());

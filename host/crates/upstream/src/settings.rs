@@ -2,13 +2,15 @@
 
 use platform::outbound::Endpoint;
 use platform::programs::{Program, ProgramStarter};
-use policy::{Digest, ToolPattern};
+use policy::{Digest, Glob, ToolPattern};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Length of a URI that is looked at, in bytes; no listed one is longer. Bounds the work on what a client makes up.
+const MAX_URI: usize = 2 << 10;
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The protocol revisions to try.
@@ -51,8 +53,11 @@ pub struct UpstreamSettings {
     pub timeout: Option<Duration>,
     /// Whether results are private to the caller and the caller's client.
     pub private: bool,
-    /// Patterns for the tools that clients of this host see, on the server's own names. Default: all.
+    /// Patterns for the tools and prompts that clients of this host see, on the server's own names. Default: all.
     pub expose: Option<Vec<String>>,
+    /// Patterns for the resources that clients of this host can read, on the server's own URIs. Default: all; none if
+    /// [`Self::expose`] names what clients see.
+    pub expose_resources: Option<Vec<Glob>>,
     /// Pins the tool definitions. When they differ, all tools of the server are hidden.
     pub definitions: Option<Digest>,
     /// The agent-side tools that the server may call, by full names. Default: none.
@@ -100,10 +105,19 @@ impl UpstreamSettings {
         Some(program)
     }
 
-    /// Whether clients of this host see the tool.
-    pub fn exposes(&self, tool: &str) -> bool {
-        let full = format!("{}.{tool}", self.name);
+    /// Whether clients of this host see the tool or prompt.
+    pub fn exposes(&self, name: &str) -> bool {
+        let full = format!("{}.{name}", self.name);
         self.exposed.as_ref().is_none_or(|patterns| patterns.iter().any(|pattern| pattern.covers(&full)))
+    }
+
+    /// Whether clients of this host can read the resource.
+    pub fn exposes_resource(&self, uri: &str) -> bool {
+        match (&self.expose_resources, &self.expose) {
+            (Some(patterns), _) => !leads_elsewhere(uri) && patterns.iter().any(|pattern| pattern.covers(uri)),
+            (None, Some(_)) => false,
+            (None, None) => true,
+        }
     }
 
     /// The configured or default time limit for one request.
@@ -118,6 +132,26 @@ impl UpstreamSettings {
             (None, program) => program.cloned().unwrap_or_default(),
         }
     }
+}
+
+/// Whether a server may understand the URI as another one, which no pattern has seen: one with `..` in it, written in any way.
+fn leads_elsewhere(uri: &str) -> bool {
+    if uri.len() > MAX_URI {
+        return true;
+    }
+    let mut text = uri.to_owned();
+    // A `%` that is left may be one of the next round.
+    while let Some(decoded) = decode_once(&text) {
+        text = decoded;
+    }
+    text.split(['/', '\\', '?', '#', ':']).any(|segment| matches!(segment, "." | ".."))
+}
+
+/// Without the first escaped character; none if there is none.
+fn decode_once(text: &str) -> Option<String> {
+    let escaped = |at: usize| u8::from_str_radix(text.get(at + 1..at + 3)?, 16).ok().filter(u8::is_ascii);
+    let (at, byte) = text.match_indices('%').find_map(|(at, _)| Some((at, escaped(at)?)))?;
+    Some([&text[..at], char::from(byte).encode_utf8(&mut [0; 4]), &text[at + 3..]].concat())
 }
 
 #[cfg(test)]
@@ -153,6 +187,14 @@ mod tests {
         assert!(server.exposes("anything"));
         assert_eq!(server.protocol, ProtocolVersions::Auto);
         assert_eq!(server.address(), "https://a.example");
+        let resources =
+            |settings: &str, uri: &str| named(&format!("command = [\"x\"]\n{settings}")).unwrap().exposes_resource(uri);
+        assert!(resources("", "a:b/../c") && !resources("expose = [\"read\"]", "a:b"));
+        let docs = "expose-resources = [\"file:///docs/*\"]";
+        assert!(resources(docs, "file:///docs/a/b.md") && resources(docs, "file:///docs/a..b?c=%20"));
+        for outside in ["file:///doc", "file:///docs/../a", "file:///docs/%2e%2E/a", "file:///docs/%252e%252e%255ca"] {
+            assert!(!resources(docs, outside), "{outside}");
+        }
         let older = named("command = [\"x\"]\nprotocol = \"2025-11-25\"").unwrap();
         assert_eq!(older.protocol, ProtocolVersions::Legacy);
     }

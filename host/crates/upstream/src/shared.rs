@@ -3,6 +3,8 @@
 use crate::definitions::KnownDefinitions;
 use crate::error::{UNREADABLE, UpstreamError};
 use crate::handler::AgentHandler;
+use crate::list_kind::{ChangedLists, ListKind};
+use crate::listed_item::ListedItems;
 use crate::live_lane::UpstreamChannels;
 use crate::offer::ToolOffer;
 use crate::open_calls::OpenCalls;
@@ -13,9 +15,10 @@ use crate::text::single_line;
 use crate::transport::{KnownFailure, known_failure};
 use platform::clock::Clock;
 use platform::sync::Mutex;
+use plugins::catalog::ListedItem;
 use plugins::offer::PluginTool;
 use rmcp::service::{Peer, RoleClient, ServiceError};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -38,8 +41,8 @@ pub(super) struct UpstreamShared {
     pub(super) known_definitions: KnownDefinitions,
     /// Counts changes of the tools and of the connection.
     pub(super) changes: watch::Sender<u64>,
-    /// Requests a new list of tools.
-    pub(super) refresh_tools: Notify,
+    /// Lists that the server has changed.
+    pub(super) changed_lists: ChangedLists,
     pub(super) watched: Mutex<BTreeSet<String>>,
     /// Requests a new subscription, after `watched` has changed.
     pub(super) resubscribe: Notify,
@@ -51,10 +54,24 @@ pub(super) struct ConnectionState {
     pub(super) connection: Option<Arc<Connection>>,
     /// What the server listed last. It stays while the server is connected again: its tools say so. None: nothing yet.
     pub(super) tools: Option<Arc<Vec<Arc<PluginTool>>>>,
-    /// What was told about the last list of tools.
-    pub(super) problems: Problems,
+    /// What else the server listed last. It stays, too.
+    pub(super) items: Arc<ListedItems>,
+    /// Whether the server said last that it has resources.
+    pub(super) has_resources: bool,
+    /// What was told about the last lists.
+    pub(super) problems: BTreeMap<ListKind, Problems>,
     /// Why the server is not connected; none before the first attempt has failed.
     pub(super) reason: Option<String>,
+}
+
+impl ConnectionState {
+    pub(super) fn keep_items(&mut self, kind: ListKind, items: Vec<Arc<ListedItem>>) {
+        let mut all = ListedItems::clone(&self.items);
+        if let Some(list) = all.list_mut(kind) {
+            *list = items;
+        }
+        self.items = Arc::new(all);
+    }
 }
 
 pub(super) struct Connection {
@@ -107,6 +124,20 @@ impl UpstreamShared {
     pub(super) fn tool(&self, name: &str) -> Result<Arc<PluginTool>, UpstreamError> {
         let missing = || UpstreamError::UnknownTool { server: self.name().to_owned(), tool: single_line(name) };
         self.tools().iter().find(|tool| tool.tool.name == name).cloned().ok_or_else(missing)
+    }
+
+    /// The server says that a list has changed. Tools are listed for everybody, the others for who passes them on.
+    pub(super) fn list_changed(&self, kind: ListKind) {
+        let passes_on = self.handler.passes_on_items();
+        match kind {
+            ListKind::Tools => self.changed_lists.add(&[ListKind::Tools]),
+            ListKind::Resources | ListKind::Templates if passes_on => {
+                self.changed_lists.add(&[ListKind::Resources, ListKind::Templates]);
+            }
+            ListKind::Prompts if passes_on => self.changed_lists.add(&[ListKind::Prompts]),
+            ListKind::Resources | ListKind::Templates => self.handler.on_changed(self.name(), "resources"),
+            ListKind::Prompts => self.handler.on_changed(self.name(), "prompts"),
+        }
     }
 
     pub(super) fn watched(&self) -> MutexGuard<'_, BTreeSet<String>> {

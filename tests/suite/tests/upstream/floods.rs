@@ -9,7 +9,7 @@ use suite::{Client, Era, Home, PATIENCE, Server, eventually, plugin};
 const MOST_HELD: u64 = 64 << 20;
 
 /// What a server sends, as its script names it.
-const FLOODS: [&str; 15] = [
+const FLOODS: [&str; 16] = [
     "ping",
     "roots",
     "sampling",
@@ -19,6 +19,7 @@ const FLOODS: [&str; 15] = [
     "progress",
     "cancelled",
     "tools changed",
+    "resources changed",
     "resource updated",
     "task",
     "unknown notification",

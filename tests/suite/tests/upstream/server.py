@@ -76,6 +76,7 @@ def floods(arguments):
         "progress": {"method": "notifications/progress", "params": {"progressToken": 1, "progress": 1, "message": words}},
         "cancelled": {"method": "notifications/cancelled", "params": {"requestId": 1_000, "reason": words}},
         "tools changed": {"method": "notifications/tools/list_changed", "params": {"_meta": {"a": words}}},
+        "resources changed": {"method": "notifications/resources/list_changed", "params": {"_meta": {"a": words}}},
         "resource updated": {"method": "notifications/resources/updated", "params": {"uri": "a:" + words}},
         "task": {"method": "notifications/tasks", "params": {**TASK, "status": "working", "statusMessage": words}},
         "unknown notification": {"method": "notifications/x", "params": {"a": words}},
@@ -249,14 +250,21 @@ def task(method):
 
 def answer(request):
     method = request["method"]
+    declared = {"tools": {}}
+    if KIND.startswith("items"):
+        items = __import__("items")
+        declared = items.capabilities(KIND)
+        said = items.answer(KIND, request, send)
+        if said is not NotImplemented:
+            return said
     if KIND == "empty-discover" and method == "server/discover":
         return {}
     if method == "initialize":
-        return {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "old", "version": "1"}}
+        return {"protocolVersion": "2025-11-25", "capabilities": declared, "serverInfo": {"name": "old", "version": "1"}}
     if KIND == "only-tasks" and method.startswith("tasks/"):
         return task(method)
     if method == "server/discover":
-        capabilities = {"tools": {"listChanged": False}, "extensions": {TASKS: {}} if KIND == "only-tasks" else {}}
+        capabilities = {"tools": {"listChanged": False}, **declared, "extensions": {TASKS: {}} if KIND == "only-tasks" else {}}
         return {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": capabilities, "ttlMs": 0, "cacheScope": "private"}
     if method == "tools/list":
         return tools(request.get("params") or {})
@@ -312,7 +320,7 @@ class Endpoint(http.server.BaseHTTPRequestHandler):
             for message in pings() if KIND == "pings" else floods(request["params"]["arguments"]):
                 self.wfile.write(b"data: " + message + b"\n\n")
         else:
-            self.say(json.dumps({"jsonrpc": "2.0", **respond(request)}).encode(), None)
+            self.say(json.dumps({"jsonrpc": "2.0", **respond(request)}).encode(), self.path == "/events")
 
     def say(self, said, events):
         """Answers with JSON, or with events of which only one is a message."""

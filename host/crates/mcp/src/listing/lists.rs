@@ -1,12 +1,13 @@
 //! The catalog as lists of the protocol, built once for each catalog.
 
 use super::{fallback_tools, published};
-use plugins::catalog::{Catalog, UpstreamTool};
+use plugins::catalog::{Catalog, UpstreamItem, UpstreamTool};
 use plugins::offer::PluginTool;
 use protocol::content::{to_annotations, to_icons};
 use protocol::names::SOURCE_META;
 use rmcp::model::{JsonObject, MetaObject, Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations};
 use runtime::imports::{Prompt as OurPrompt, ResourceInfo, ResourceTemplate as OurTemplate, to_portable};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -38,9 +39,9 @@ impl CatalogLists {
         Self {
             tools,
             header_tools,
-            resources: catalog.resources().map(|(_, exposed)| resource(exposed.item())).collect(),
+            resources: resources(&catalog),
             templates: templates(&catalog, fallback_tools),
-            prompts: catalog.prompts().map(|(name, exposed)| prompt(name, exposed.item())).collect(),
+            prompts: prompts(&catalog),
             catalog,
         }
     }
@@ -101,6 +102,33 @@ fn upstream_tool(name: &str, upstream: &UpstreamTool) -> Tool {
     tool
 }
 
+/// What a server lists, under the address or name that clients know. `member` is what the server knows it by.
+fn upstream_item<T: DeserializeOwned>((address, found): (&str, &UpstreamItem), member: &str) -> Option<T> {
+    let mut shown = found.item.members.clone();
+    shown.insert(member.to_owned(), address.into());
+    let source = json!({ "upstream": found.server.id.name, member: found.item.key });
+    let meta = shown.entry("_meta").or_insert_with(|| json!({}));
+    meta[SOURCE_META] = source;
+    // Cannot fail: its members were checked.
+    serde_json::from_value(Value::Object(shown)).ok()
+}
+
+fn resources(catalog: &Catalog) -> Vec<Resource> {
+    let own = catalog.resources().map(|(_, exposed)| resource(exposed.item()));
+    let mut resources: Vec<_> =
+        own.chain(catalog.upstream_resources().filter_map(|found| upstream_item(found, "uri"))).collect();
+    resources.sort_by(|a, b| a.uri.cmp(&b.uri));
+    resources
+}
+
+fn prompts(catalog: &Catalog) -> Vec<Prompt> {
+    let own = catalog.prompts().map(|(name, exposed)| prompt(name, exposed.item()));
+    let mut prompts: Vec<Prompt> =
+        own.chain(catalog.upstream_prompts().filter_map(|found| upstream_item(found, "name"))).collect();
+    prompts.sort_by(|a, b| a.name.cmp(&b.name));
+    prompts
+}
+
 fn resource(described: &ResourceInfo) -> Resource {
     let mut resource = Resource::new(described.uri.clone(), described.name.clone());
     resource.title = described.title.clone();
@@ -114,7 +142,8 @@ fn resource(described: &ResourceInfo) -> Resource {
 
 fn templates(catalog: &Catalog, fallback_tools: bool) -> Vec<ResourceTemplate> {
     let offered = catalog.templates().map(|(_, exposed)| template(&exposed.item().template));
-    let mut templates: Vec<_> = offered.chain(published::to_templates(fallback_tools)).collect();
+    let others = catalog.upstream_templates().filter_map(|found| upstream_item(found, "uriTemplate"));
+    let mut templates: Vec<_> = offered.chain(published::to_templates(fallback_tools)).chain(others).collect();
     templates.sort_by(|a, b| a.uri_template.cmp(&b.uri_template));
     templates
 }

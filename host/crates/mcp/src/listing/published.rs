@@ -47,7 +47,7 @@ pub(crate) fn to_prompt(listed: ListedPrompt) -> Prompt {
 
 pub(crate) fn to_read_result(reading: ResourceSnapshot, meta: MetaObject) -> ReadResourceResult {
     let ResourceSnapshot { uri, mime_type, body, source } = reading;
-    let piece = to_resource_contents(EmbeddedResource { uri, mime_type, body });
+    let piece = to_resource_contents(EmbeddedResource { uri, mime_type, body, meta: None });
     // It may change at any time and belongs to one principal.
     let mut result = ReadResourceResult::new(vec![piece]).with_ttl_ms(0);
     result.cache_scope = Some(CacheScope::Private);

@@ -52,8 +52,10 @@ pub(crate) fn to_result(
     record: &ChunkRecord,
     remedies: Remedies,
 ) -> Result<CallResult, ErrorData> {
-    let FinishedCall { result, usage, .. } = finished;
+    let FinishedCall { result, usage, meta: said, .. } = finished;
     let mut meta = with_usage(&usage, meta);
+    // The host's own keys are others.
+    meta.0.extend(said);
     if is_tool {
         let error = result.as_ref().err().map(|error| (ERROR_META.to_owned(), error_to_json(error, remedies)));
         meta.0.extend(error.into_iter().chain(record.summary().map(|chunks| (STREAM_META.to_owned(), chunks))));

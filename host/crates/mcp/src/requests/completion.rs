@@ -7,7 +7,7 @@ use crate::server_context::ServerContext;
 use crate::tasks::TASK_URI;
 use platform::telemetry::printable;
 use plugins::calls::{CallAnswer, CallRequest, CallTarget, PluginCall};
-use plugins::catalog::{Catalog, Plugin};
+use plugins::catalog::{Catalog, ItemRequest, Plugin, UpstreamServer};
 use policy::Principal;
 use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
@@ -25,25 +25,32 @@ pub(crate) async fn complete(
 ) -> Result<CompleteResult, ErrorData> {
     let reference = &request.r#ref;
     let known = |catalog: &Catalog| match reference.as_prompt_name() {
-        Some(name) => catalog.prompt(name).is_some(),
-        None => catalog.template(reference.as_resource_uri().unwrap_or_default()).is_some(),
+        Some(name) => catalog.prompt(name).is_some() || catalog.upstream_prompt(name).is_some(),
+        None => {
+            let template = reference.as_resource_uri().unwrap_or_default();
+            catalog.template(template).is_some() || catalog.upstream_template(template).is_some()
+        }
     };
     loading::wait_until(server, known, &context).await;
     let principal = server.principal(&context);
-    let Some((plugin, of, names)) = find_completer(server, &principal, &request.r#ref)? else {
+    let Some((completer, of)) = find_completer(server, &principal, &request.r#ref)? else {
         // Published prompts and the host's own templates have no suggestions.
         let mut result = CompleteResult::default();
         result.meta = Some(server.meta(None));
         return Ok(result);
     };
     let argument = request.argument;
-    if !names.contains(&argument.name) {
-        let text = format!("there is no argument `{}`; there are: {}", printable(&argument.name), names.join(", "));
-        return Err(ErrorData::invalid_params(text, None));
-    }
     let given = request.context.and_then(|context| context.arguments).unwrap_or_default();
-    // Sorted, so that the guest sees equal requests as equal; only arguments that it knows.
-    let mut given: Vec<_> = given.into_iter().filter(|(name, _)| names.contains(name)).collect();
+    let mut given: Vec<_> = given.into_iter().collect();
+    if let Completer::Plugin(_, names) = &completer {
+        if !names.contains(&argument.name) {
+            let text = format!("there is no argument `{}`; there are: {}", printable(&argument.name), names.join(", "));
+            return Err(ErrorData::invalid_params(text, None));
+        }
+        // Only arguments that the guest knows.
+        given.retain(|(name, _)| names.contains(name));
+    }
+    // Sorted, so that equal requests are seen as equal.
     given.sort();
     let query = CompletionQuery { of, argument: argument.name, value: argument.value, context: given };
     let call = call_context(&principal, &context)?;
@@ -59,7 +66,11 @@ pub(crate) async fn complete(
         held: HeldResources::default(),
         fuel: None,
     };
-    let target = CallTarget::Plugin(plugin, PluginCall::Completion(query));
+    let item = ItemRequest::Completion(query);
+    let target = match completer {
+        Completer::Plugin(plugin, _) => CallTarget::Plugin(plugin, PluginCall::Item(item)),
+        Completer::Server(server) => CallTarget::UpstreamItem(server, item),
+    };
     let finished = server
         .runner
         .run(target, CallRequest { context: call, link, parent: None, journal: CallJournal::default() })
@@ -74,33 +85,50 @@ pub(crate) async fn complete(
     info.total = completion.total.map(|total| u32::try_from(total).unwrap_or(u32::MAX));
     info.has_more = Some(completion.has_more);
     let mut result = CompleteResult::new(info);
-    result.meta = Some(call_result::with_usage(&finished.usage, meta));
+    let mut meta = call_result::with_usage(&finished.usage, meta);
+    meta.0.extend(finished.meta);
+    result.meta = Some(meta);
     Ok(result)
 }
 
-/// The plugin that suggests values, what it suggests them for, and the names of all arguments.
-type Completer = (Arc<Plugin>, CompletionTarget, Vec<String>);
+/// Who suggests values.
+enum Completer {
+    /// With the names of all arguments.
+    Plugin(Arc<Plugin>, Vec<String>),
+    /// It knows the arguments itself.
+    Server(Arc<UpstreamServer>),
+}
 
-/// None for what exists but has no suggestions.
+/// Who suggests values, and what for. None for what exists but has no suggestions.
 fn find_completer(
     server: &ServerContext,
     principal: &Principal,
     reference: &Reference,
-) -> Result<Option<Completer>, ErrorData> {
+) -> Result<Option<(Completer, CompletionTarget)>, ErrorData> {
     let catalog = server.catalog.snapshot();
     if let Some(name) = reference.as_prompt_name() {
         if let Some(exposed) = catalog.prompt(name) {
             let prompt = exposed.item();
             let names = prompt.arguments.iter().map(|argument| argument.name.clone()).collect();
-            return Ok(Some((exposed.plugin().clone(), CompletionTarget::Prompt(prompt.name.clone()), names)));
+            let completer = Completer::Plugin(exposed.plugin().clone(), names);
+            return Ok(Some((completer, CompletionTarget::Prompt(prompt.name.clone()))));
+        }
+        if let Some(prompt) = catalog.upstream_prompt(name) {
+            let completer = Completer::Server(prompt.server.clone());
+            return Ok(Some((completer, CompletionTarget::Prompt(prompt.item.key.clone()))));
         }
         let published = server.principal_store.list_prompts(principal).iter().any(|prompt| prompt.name == name);
-        return if published { Ok(None) } else { prompts::find_prompt(server, name).map(|_| None) };
+        return if published { Ok(None) } else { Err(prompts::unknown_prompt(&catalog, name)) };
     }
     let text = reference.as_resource_uri().unwrap_or_default();
     if let Some(exposed) = catalog.template(text) {
         let names = exposed.item().pattern.variables().map(str::to_owned).collect();
-        return Ok(Some((exposed.plugin().clone(), CompletionTarget::Template(text.to_owned()), names)));
+        let completer = Completer::Plugin(exposed.plugin().clone(), names);
+        return Ok(Some((completer, CompletionTarget::Template(text.to_owned()))));
+    }
+    if let Some(template) = catalog.upstream_template(text) {
+        let completer = Completer::Server(template.server.clone());
+        return Ok(Some((completer, CompletionTarget::Template(template.item.key.clone()))));
     }
     if TEMPLATES.iter().any(|template| template.uri == text) || text.starts_with(TASK_URI) {
         return Ok(None);

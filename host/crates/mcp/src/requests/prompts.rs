@@ -8,7 +8,7 @@ use crate::listing::{page, published};
 use crate::server_context::ServerContext;
 use platform::telemetry::printable;
 use plugins::calls::{CallTarget, PluginCall};
-use plugins::catalog::CatalogEntry;
+use plugins::catalog::{Catalog, ItemRequest};
 use policy::{DistinctNames, Principal};
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -31,7 +31,10 @@ pub(crate) async fn list(
         // The catalog has none that may be taken for another.
         let _ = names.insert(name, &entry.plugin().id().name.to_string());
     }
-    // A prompt of a plugin hides a published one that may be taken for it.
+    for (name, prompt) in lists.catalog.upstream_prompts() {
+        let _ = names.insert(name, &prompt.server.id.name.to_string());
+    }
+    // A prompt of a plugin or server hides a published one that may be taken for it.
     let published = server.principal_store.list_prompts(principal).into_iter();
     prompts.extend(published.filter(|it| names.insert(&it.name, &it.source.plugin).is_ok()).map(published::to_prompt));
     prompts.sort_by(|a, b| a.name.cmp(&b.name));
@@ -49,22 +52,20 @@ pub(crate) async fn get(
     request: GetPromptRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<GetPromptResponse, ErrorData> {
-    loading::wait_until(server, |catalog| catalog.prompt(&request.name).is_some(), &context).await;
+    loading::wait_until(server, |catalog| has_prompt(catalog, &request.name), &context).await;
     let given = request.arguments.unwrap_or_default();
-    if server.catalog.snapshot().prompt(&request.name).is_none()
+    let catalog = server.catalog.snapshot();
+    if !has_prompt(&catalog, &request.name)
         && let Some(filled) =
             server.principal_store.get_prompt(&server.principal(&context), &request.name, &text_arguments(&given))
     {
         let filled = filled.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
         return Ok(GetPromptResponse::Complete(published::to_prompt_result(filled, server.meta(None))));
     }
-    let exposed = find_prompt(server, &request.name)?;
-    let arguments = check_arguments(exposed.item(), given)?;
-    let prompt = PluginCall::Prompt { name: exposed.item().name.clone(), arguments };
     let request = TargetRequest {
         method: "prompts/get",
         name: &request.name,
-        target: CallTarget::Plugin(exposed.plugin().clone(), prompt),
+        target: find(&catalog, &request.name, given)?,
         request_state: request.request_state,
         input_responses: request.input_responses,
     };
@@ -75,11 +76,42 @@ pub(crate) async fn get(
     }
 }
 
-pub(crate) fn find_prompt(server: &ServerContext, name: &str) -> Result<CatalogEntry<Prompt>, ErrorData> {
-    server.catalog.snapshot().prompt(name).cloned().ok_or_else(|| {
-        let text = format!("unknown prompt `{}`; prompts/list lists the available ones", printable(name));
-        ErrorData::invalid_params(text, None)
-    })
+fn has_prompt(catalog: &Catalog, name: &str) -> bool {
+    catalog.prompt(name).is_some() || catalog.upstream_prompt(name).is_some()
+}
+
+/// The prompt of a plugin or of an upstream server.
+fn find(catalog: &Catalog, name: &str, given: JsonObject) -> Result<CallTarget, ErrorData> {
+    if let Some(prompt) = catalog.upstream_prompt(name) {
+        let item = ItemRequest::Prompt { name: prompt.item.key.clone(), arguments: only_text(given)? };
+        return Ok(CallTarget::UpstreamItem(prompt.server.clone(), item));
+    }
+    let Some(exposed) = catalog.prompt(name) else { return Err(unknown_prompt(catalog, name)) };
+    let arguments = check_arguments(exposed.item(), given)?;
+    let item = ItemRequest::Prompt { name: exposed.item().name.clone(), arguments };
+    Ok(CallTarget::Plugin(exposed.plugin().clone(), PluginCall::Item(item)))
+}
+
+pub(super) fn unknown_prompt(catalog: &Catalog, name: &str) -> ErrorData {
+    let text = match catalog.missing_upstream(name) {
+        Some((server, reason)) => format!(
+            "the server `{server}` is not connected at the moment ({reason}), so its prompts are not known; try again"
+        ),
+        None => format!("unknown prompt `{}`; prompts/list lists the available ones", printable(name)),
+    };
+    ErrorData::invalid_params(text, None)
+}
+
+/// The protocol has no other arguments. Which ones a server's prompt has, the server checks.
+fn only_text(given: JsonObject) -> Result<Vec<(String, String)>, ErrorData> {
+    let text = |(name, value): (String, Value)| match value {
+        Value::String(text) => Ok((name, text)),
+        _ => {
+            let text = format!("the argument `{}` must be text", printable(&name));
+            Err(ErrorData::invalid_params(text, None))
+        }
+    };
+    given.into_iter().map(text).collect()
 }
 
 /// The arguments that are text.

@@ -9,11 +9,12 @@ use crate::server_context::ServerContext;
 use crate::tasks::TASK_URI;
 use platform::telemetry::printable;
 use plugins::calls::{CallTarget, PluginCall};
+use plugins::catalog::{Catalog, ItemRequest, ResourceOwner, UPSTREAM_ADDRESSES, upstream_address};
 use policy::Principal;
 use rmcp::ErrorData;
 use rmcp::model::{
     CacheScope, ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse,
+    ReadResourceResponse, ReadResourceResult, ResourceContents,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::json;
@@ -62,33 +63,75 @@ pub(crate) async fn read(
         let read = task_resource::read(server, &server.principal(&context), id).await?;
         return read.map(ReadResourceResponse::Complete).ok_or_else(|| unknown_resource(&uri));
     }
-    if uri.starts_with(STORE_SCHEME) {
+    if uri.starts_with(STORE_SCHEME) && !uri.starts_with(UPSTREAM_ADDRESSES) {
         let reading =
             server.principal_store.read(&server.principal(&context), &uri).ok_or_else(|| unknown_resource(&uri))?;
         return Ok(ReadResourceResponse::Complete(published::to_read_result(reading, server.meta(None))));
     }
-    loading::wait_until(server, |catalog| catalog.plugin_for_uri(&uri).is_some(), &context).await;
-    let Some(plugin) = server.catalog.snapshot().plugin_for_uri(&uri).cloned() else {
-        return Err(unknown_resource(&uri));
-    };
+    loading::wait_until(server, |catalog| catalog.resource_owner(&uri).is_some(), &context).await;
+    let catalog = server.catalog.snapshot();
     let request = TargetRequest {
         method: "resources/read",
         name: &uri,
-        target: CallTarget::Plugin(plugin, PluginCall::Resource { uri: uri.clone() }),
+        target: find(&catalog, &uri)?,
         request_state: request.request_state,
         input_responses: request.input_responses,
     };
     match dispatch(server, request, &context).await? {
         RoundResponse::Complete(CallResult::Resource(result)) => {
-            result.map(ReadResourceResponse::Complete).ok_or_else(|| unknown_resource(&uri))
+            let result = result.ok_or_else(|| unknown_resource(&uri))?;
+            Ok(ReadResourceResponse::Complete(as_asked_for(result, &catalog, &uri)))
         }
         RoundResponse::Complete(_) | RoundResponse::Task(_) => unexpected_result(),
         RoundResponse::InputRequired(result) => Ok(ReadResourceResponse::InputRequired(result)),
     }
 }
 
+/// The plugin or server that has the resource.
+fn find(catalog: &Catalog, uri: &str) -> Result<CallTarget, ErrorData> {
+    let of = |uri: &str| ItemRequest::Resource { uri: uri.to_owned() };
+    match catalog.resource_owner(uri) {
+        Some(ResourceOwner::Plugin(plugin)) => Ok(CallTarget::Plugin(plugin.clone(), PluginCall::Item(of(uri)))),
+        Some(ResourceOwner::Server(server, own)) => Ok(CallTarget::UpstreamItem(server.clone(), of(own))),
+        Some(ResourceOwner::Several(servers)) => {
+            let addresses: Vec<_> = servers.iter().map(|server| upstream_address(server, uri)).collect();
+            let text = format!("several servers have `{}`; read one of {}", printable(uri), addresses.join(", "));
+            Err(not_found(text, uri))
+        }
+        None => Err(match catalog.missing_upstreams().collect::<Vec<_>>().as_slice() {
+            [] => unknown_resource(uri),
+            missing => {
+                let (uri_text, servers) = (printable(uri), missing.join(", "));
+                let text = format!(
+                    "no resource `{uri_text}`; those of servers that are not connected at the moment are not known ({servers})"
+                );
+                not_found(text, uri)
+            }
+        }),
+    }
+}
+
+/// Who asked for a resource by one address gets it by the same one.
+fn as_asked_for(mut result: ReadResourceResult, catalog: &Catalog, asked: &str) -> ReadResourceResult {
+    let Some(ResourceOwner::Server(server, own)) = catalog.resource_owner(asked) else { return result };
+    let address = catalog.address_of(&server.id.name, own);
+    for content in &mut result.contents {
+        if let ResourceContents::TextResourceContents { uri, .. } | ResourceContents::BlobResourceContents { uri, .. } =
+            content
+            && *uri == address
+        {
+            asked.clone_into(uri);
+        }
+    }
+    result
+}
+
 /// rmcp chooses the error code, which depends on the revision of the protocol.
 fn unknown_resource(uri: &str) -> ErrorData {
     let text = format!("no resource `{}`; resources/list lists the available ones", printable(uri));
+    not_found(text, uri)
+}
+
+fn not_found(text: String, uri: &str) -> ErrorData {
     ErrorData::resource_not_found(text, Some(json!({ "uri": uri })))
 }

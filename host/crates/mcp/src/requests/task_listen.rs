@@ -4,6 +4,7 @@ use super::tasks::shown_to;
 use crate::client_tools::in_tasks;
 use crate::server_context::ServerContext;
 use crate::subscriptions::changes::ChangeSet;
+use crate::subscriptions::listen::want;
 use crate::subscriptions::task_listen::{TaskNotifier, TaskSubscription};
 use crate::tasks::{ShownTask, ShownTo, TaskRecord, Tasks};
 use platform::changes::Change;
@@ -24,6 +25,7 @@ pub(super) async fn run(
     let _guard = server.subscriptions.enter(principal)?;
     // From here on no change is missed.
     let changes = server.changes.subscribe();
+    let _wanted = want(&server.changes, &subscription.filter);
     let notifier = TaskNotifier(context);
     tokio::select! {
         () = context.ct.cancelled() => {}

@@ -1,7 +1,7 @@
 //! `subscriptions/listen`: a request that stays open and receives notifications about changes.
 
 use super::changes::ChangeSet;
-use platform::changes::Change;
+use platform::changes::{Change, ChangeNotifier, WantedResource};
 use platform::sync::Mutex;
 use policy::Principal;
 use rmcp::ErrorData;
@@ -35,15 +35,22 @@ pub(crate) async fn run(
     principal: Principal,
     stop: &CancellationToken,
     subscription: SubscriptionContext,
+    notifier: &ChangeNotifier,
     changes: Receiver<Change>,
 ) -> Result<(), ErrorData> {
     let _guard = open.enter(&principal)?;
+    let _wanted = want(notifier, subscription.sink().accepted());
     tokio::select! {
         () = subscription.cancelled() => {}
         () = stop.cancelled() => {}
         _ = forward(subscription.sink(), &principal, changes) => {}
     }
     Ok(())
+}
+
+/// Listens for the resources of a filter, as long as what is returned lives.
+pub(crate) fn want(notifier: &ChangeNotifier, filter: &SubscriptionFilter) -> Vec<WantedResource> {
+    filter.resource_subscriptions.iter().flatten().map(|uri| notifier.want(uri)).collect()
 }
 
 async fn forward(

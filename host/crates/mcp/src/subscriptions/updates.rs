@@ -2,18 +2,19 @@
 
 use super::changes::ChangeSet;
 use super::listen::{MAX_URI, MAX_URIS};
-use platform::changes::{Change, ChangeNotifier};
+use platform::changes::{Change, ChangeNotifier, WantedResource};
 use platform::sync::Mutex;
 use policy::Principal;
 use rmcp::ErrorData;
 use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{Peer, RoleServer, ServiceError};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tokio::sync::broadcast::Receiver;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// What a URI takes besides its bytes.
+/// What a subscription takes besides the bytes of its URI.
 const ENTRY: usize = 128;
 /// Bytes of the resources that all sessions of a principal are subscribed to, and that of all principals together. A session may have
 /// many, and a principal many sessions: bounds what a client takes that never unsubscribes.
@@ -55,7 +56,8 @@ impl SubscribedBytes {
 
 /// The subscriptions of one connection. Dropping it ends its notifications.
 pub(crate) struct LegacyUpdates {
-    subscribed: Arc<Mutex<BTreeSet<String>>>,
+    subscribed: Arc<Mutex<BTreeMap<String, WantedResource>>>,
+    changes: ChangeNotifier,
     principal: Principal,
     bytes: Arc<SubscribedBytes>,
     _connected: DropGuard,
@@ -68,11 +70,12 @@ impl LegacyUpdates {
         peer: Peer<RoleServer>,
         bytes: Arc<SubscribedBytes>,
     ) -> Self {
-        let subscribed = Arc::<Mutex<BTreeSet<String>>>::default();
+        let subscribed = Arc::<Mutex<BTreeMap<String, WantedResource>>>::default();
         let connected = CancellationToken::new();
         let notifying = notify(changes.subscribe(), principal.clone(), peer, subscribed.clone());
         tokio::spawn(connected.clone().run_until_cancelled_owned(notifying));
-        Self { subscribed, principal, bytes, _connected: connected.drop_guard() }
+        let changes = changes.clone();
+        Self { subscribed, changes, principal, bytes, _connected: connected.drop_guard() }
     }
 
     /// `resources/subscribe`. The resource is not looked up: it may appear later, and a client must not learn what
@@ -82,39 +85,45 @@ impl LegacyUpdates {
         if uri.len() > MAX_URI {
             return Err(ErrorData::invalid_params(format!("the URI is longer than {MAX_URI} bytes"), None));
         }
-        if subscribed.len() >= MAX_URIS && !subscribed.contains(&uri) {
+        if subscribed.len() >= MAX_URIS && !subscribed.contains_key(&uri) {
             let text = format!("{MAX_URIS} resources are subscribed to already; unsubscribe from some");
             return Err(ErrorData::invalid_params(text, None));
         }
-        if !subscribed.contains(&uri) {
+        if let Entry::Vacant(free) = subscribed.entry(uri) {
             let refused =
                 |limit| ErrorData::invalid_params(format!("{limit}; unsubscribe from some, or end sessions"), None);
-            self.bytes.take(&self.principal, uri.len() + ENTRY).map_err(refused)?;
-            subscribed.insert(uri);
+            self.bytes.take(&self.principal, size_of(free.key())).map_err(refused)?;
+            let wanted = self.changes.want(free.key());
+            free.insert(wanted);
         }
         Ok(())
     }
 
     /// `resources/unsubscribe`.
     pub(crate) fn unsubscribe(&self, uri: &str) {
-        if self.subscribed.lock().remove(uri) {
-            self.bytes.give_back(&self.principal, uri.len() + ENTRY);
+        if self.subscribed.lock().remove(uri).is_some() {
+            self.bytes.give_back(&self.principal, size_of(uri));
         }
     }
 }
 
 impl Drop for LegacyUpdates {
     fn drop(&mut self) {
-        let bytes = self.subscribed.lock().iter().map(|uri| uri.len() + ENTRY).sum();
+        let bytes = self.subscribed.lock().keys().map(|uri| size_of(uri)).sum();
         self.bytes.give_back(&self.principal, bytes);
     }
+}
+
+/// The URI is kept here and with those that are wanted.
+fn size_of(uri: &str) -> usize {
+    2 * uri.len() + ENTRY
 }
 
 async fn notify(
     mut changes: Receiver<Change>,
     principal: Principal,
     peer: Peer<RoleServer>,
-    subscribed: Arc<Mutex<BTreeSet<String>>>,
+    subscribed: Arc<Mutex<BTreeMap<String, WantedResource>>>,
 ) -> Result<(), ServiceError> {
     while let Some(changed) = ChangeSet::next(&mut changes, &principal).await {
         if changed.tools {
@@ -128,7 +137,7 @@ async fn notify(
         }
         let uris: Vec<String> = {
             let subscribed = subscribed.lock();
-            subscribed.iter().filter(|uri| changed.has_resource(uri)).cloned().collect()
+            subscribed.keys().filter(|uri| changed.has_resource(uri)).cloned().collect()
         };
         for uri in uris {
             peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await?;

@@ -63,6 +63,8 @@ pub struct FinishedCall<A = CallAnswer> {
     /// Whether its tool was asked, so that it may have done something. Where the host refused the call, it was not.
     pub has_begun: bool,
     pub usage: CallUsage,
+    /// What another server says in `_meta` of an answer that is no tool's; nothing in it is in the host's name.
+    pub meta: Map<String, Value>,
     /// Client abilities that the call needed and the client did not declare.
     pub missing_abilities: Abilities,
     /// Whether it needed to call tools of a client that declared none.
@@ -75,8 +77,8 @@ pub struct FinishedCall<A = CallAnswer> {
 
 impl<A> FinishedCall<A> {
     pub(super) fn new(result: Result<A, CallError>, usage: CallUsage) -> Self {
-        let (missing_abilities, uses) = Default::default();
-        Self { result, has_begun: true, usage, missing_abilities, missing_tools: false, uses, clean_up: None }
+        let (meta, missing_abilities, uses) = Default::default();
+        Self { result, has_begun: true, usage, meta, missing_abilities, missing_tools: false, uses, clean_up: None }
     }
 
     pub fn not_started(result: Result<A, CallError>) -> Self {
@@ -87,12 +89,12 @@ impl<A> FinishedCall<A> {
 impl FinishedCall {
     /// The call of a tool.
     pub(super) fn into_tool_call(self) -> FinishedCall<Answer> {
-        let Self { result, has_begun, usage, missing_abilities, missing_tools, uses, clean_up } = self;
+        let Self { result, has_begun, usage, meta, missing_abilities, missing_tools, uses, clean_up } = self;
         let result = result.and_then(|answer| match answer {
             CallAnswer::Tool(answer) => Ok(answer),
             // A tool answers as a tool.
             CallAnswer::Resource(_) | CallAnswer::Prompt(_) | CallAnswer::Completion(_) => Err(CallError::Internal),
         });
-        FinishedCall { result, has_begun, usage, missing_abilities, missing_tools, uses, clean_up }
+        FinishedCall { result, has_begun, usage, meta, missing_abilities, missing_tools, uses, clean_up }
     }
 }

@@ -23,6 +23,7 @@ mod target;
 mod tool_access;
 mod tool_caller_chain;
 mod upstream;
+mod upstream_request;
 mod waiting_client;
 
 pub use answer::{Answer, CallAnswer, CallUsage, FinishedCall, ResourceContents, StructuredContent};

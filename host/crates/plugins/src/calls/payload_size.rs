@@ -1,6 +1,7 @@
 //! Sizes of answers, counted against the output limit.
 
 use super::answer::CallUsage;
+use crate::catalog::ServerAnswer;
 use runtime::abi::GuestAnswer;
 use runtime::engine::CallError;
 use runtime::imports::{AgentResult, CallImports, Completion, Content, EmbeddedResource, PromptResult, ToolResult};
@@ -53,6 +54,16 @@ impl PayloadSize for GuestAnswer {
             Self::Prompt(answer) => answer.payload_bytes(),
             Self::Completion(answer) => answer.payload_bytes(),
             Self::Reconcile(_) => 0,
+        }
+    }
+}
+
+impl PayloadSize for ServerAnswer {
+    fn payload_bytes(&self) -> u64 {
+        match self {
+            Self::Resource(contents) => contents.iter().map(PayloadSize::payload_bytes).sum(),
+            Self::Prompt(prompt) => prompt.payload_bytes(),
+            Self::Completion(completion) => completion.payload_bytes(),
         }
     }
 }

@@ -60,7 +60,7 @@ impl HostParts {
     ) -> Option<Arc<dyn Reconciler>> {
         let (name, arguments) = match call {
             PluginCall::Tool(tool, arguments) => (tool.name.clone(), arguments.text().to_owned()),
-            PluginCall::Resource { .. } | PluginCall::Prompt { .. } | PluginCall::Completion(_) => return None,
+            PluginCall::Item(_) => return None,
         };
         Some(Arc::new(PluginReconciler {
             host: self,

@@ -10,7 +10,8 @@ use super::request::{CallParent, CallRequest};
 use super::started_call::StartedCall;
 use super::target::{CallTarget, PluginCall};
 use super::tool_access::ToolAccess;
-use crate::catalog::Plugin;
+use super::upstream_request::Asked;
+use crate::catalog::{ItemRequest, Plugin};
 use crate::fuel_budgets::FuelBudgets;
 use crate::offer::PluginTool;
 use crate::scratch;
@@ -148,7 +149,12 @@ impl Runner {
         match target {
             CallTarget::Plugin(plugin, call) => self.run_plugin(plugin, call, request).await,
             // Boxed, so that it takes no room in the parked calls of plugins.
-            CallTarget::Upstream(tool, arguments) => Box::pin(self.run_upstream(&tool, arguments, request)).await,
+            CallTarget::Upstream(tool, arguments) => {
+                Box::pin(self.run_upstream(Asked::Tool(&tool, arguments), request)).await
+            }
+            CallTarget::UpstreamItem(server, item) => {
+                Box::pin(self.run_upstream(Asked::Item(&server, item), request)).await
+            }
         }
     }
 
@@ -164,7 +170,7 @@ impl Runner {
     }
 
     async fn run_plugin(&self, plugin: Arc<Plugin>, call: PluginCall, request: CallRequest) -> FinishedCall {
-        if matches!(call, PluginCall::Completion(_)) && !plugin.completes {
+        if matches!(call, PluginCall::Item(ItemRequest::Completion(_))) && !plugin.completes {
             return FinishedCall::not_started(Ok(CallAnswer::Completion(Default::default())));
         }
         let name = call.name();
@@ -203,7 +209,7 @@ impl Runner {
         let (metrics, traceparent) = (Some(plugin.metrics.clone()), request.context.traceparent.as_deref());
         let arguments = match call {
             PluginCall::Tool(_, arguments) => Some(arguments.text()),
-            PluginCall::Resource { .. } | PluginCall::Prompt { .. } | PluginCall::Completion(_) => None,
+            PluginCall::Item(_) => None,
         };
         let target = RecordedTarget { method: call.method(), name: call.name(), arguments };
         let observers = Observers {

@@ -1,12 +1,12 @@
 //! What a call calls.
 
 use super::answer_check::AnswerCheck;
-use crate::catalog::{Plugin, UpstreamTool};
+use crate::catalog::{ItemRequest, Plugin, UpstreamServer, UpstreamTool};
 use crate::offer::PluginTool;
 use policy::{Overflow, PluginId, Survive};
 use runtime::abi::GuestCall;
-use runtime::imports::{Arguments, CompletionQuery, Tool};
-use serde_json::{Value, json};
+use runtime::imports::{Arguments, Tool};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -14,22 +14,14 @@ use std::sync::Arc;
 pub enum CallTarget {
     Plugin(Arc<Plugin>, PluginCall),
     Upstream(Arc<UpstreamTool>, Arguments),
+    /// Something of an upstream server that is no tool.
+    UpstreamItem(Arc<UpstreamServer>, ItemRequest),
 }
 
 /// A function of a plugin.
 pub enum PluginCall {
     Tool(Arc<PluginTool>, Arguments),
-    /// A resource that the plugin lists or has a template for.
-    Resource {
-        uri: String,
-    },
-    /// The caller has checked the arguments.
-    Prompt {
-        name: String,
-        arguments: Vec<(String, String)>,
-    },
-    /// A plugin that does not complete arguments is not started.
-    Completion(CompletionQuery),
+    Item(ItemRequest),
 }
 
 impl CallTarget {
@@ -38,6 +30,7 @@ impl CallTarget {
         match self {
             Self::Plugin(plugin, _) => plugin.id(),
             Self::Upstream(tool, _) => &tool.id,
+            Self::UpstreamItem(server, _) => &server.id,
         }
     }
 
@@ -50,14 +43,14 @@ impl CallTarget {
         match self {
             Self::Plugin(_, PluginCall::Tool(tool, _)) => Some(&tool.tool),
             Self::Upstream(tool, _) => Some(&tool.tool.tool),
-            Self::Plugin(..) => None,
+            Self::Plugin(..) | Self::UpstreamItem(..) => None,
         }
     }
 
     pub fn overflow(&self) -> Overflow {
         match self {
             Self::Plugin(plugin, _) => plugin.spec.limits.overflow,
-            Self::Upstream(..) => Overflow::Block,
+            Self::Upstream(..) | Self::UpstreamItem(..) => Overflow::Block,
         }
     }
 
@@ -65,7 +58,7 @@ impl CallTarget {
     pub fn survive(&self) -> Option<Survive> {
         match self {
             Self::Plugin(plugin, _) => plugin.survive,
-            Self::Upstream(..) => None,
+            Self::Upstream(..) | Self::UpstreamItem(..) => None,
         }
     }
 
@@ -73,14 +66,14 @@ impl CallTarget {
     pub fn version(&self) -> &str {
         match self {
             Self::Plugin(plugin, _) => plugin.digest.as_str(),
-            Self::Upstream(tool, _) => &tool.id.name,
+            Self::Upstream(..) | Self::UpstreamItem(..) => &self.id().name,
         }
     }
 
     pub fn reads_steering(&self) -> bool {
         match self {
             Self::Plugin(plugin, _) => plugin.reads_steering,
-            Self::Upstream(..) => false,
+            Self::Upstream(..) | Self::UpstreamItem(..) => false,
         }
     }
 
@@ -88,7 +81,7 @@ impl CallTarget {
     pub fn tool_arguments(&self) -> &str {
         match self {
             Self::Plugin(_, PluginCall::Tool(_, arguments)) | Self::Upstream(_, arguments) => arguments.text(),
-            Self::Plugin(..) => "",
+            Self::Plugin(..) | Self::UpstreamItem(..) => "",
         }
     }
 
@@ -98,9 +91,9 @@ impl CallTarget {
             Self::Plugin(_, PluginCall::Tool(_, arguments)) | Self::Upstream(_, arguments) => {
                 Cow::Borrowed(arguments.value())
             }
-            Self::Plugin(_, PluginCall::Resource { uri }) => Cow::Owned(json!(uri)),
-            Self::Plugin(_, PluginCall::Prompt { arguments, .. }) => Cow::Owned(json!(arguments)),
-            Self::Plugin(_, PluginCall::Completion(query)) => Cow::Owned(json!([query.argument, query.value])),
+            Self::Plugin(_, PluginCall::Item(request)) | Self::UpstreamItem(_, request) => {
+                Cow::Owned(request.arguments())
+            }
         }
     }
 }
@@ -110,9 +103,7 @@ impl PluginCall {
     pub(super) fn name(&self) -> Arc<str> {
         match self {
             Self::Tool(tool, _) => tool.name.clone(),
-            Self::Resource { .. } => "read-resource".into(),
-            Self::Prompt { .. } => "get-prompt".into(),
-            Self::Completion(_) => "complete".into(),
+            Self::Item(request) => request.name().into(),
         }
     }
 
@@ -120,7 +111,7 @@ impl PluginCall {
     pub(super) fn full_name(&self, plugin: &PluginId) -> Arc<str> {
         match self {
             Self::Tool(tool, _) => tool.full_name.clone(),
-            Self::Resource { .. } | Self::Prompt { .. } | Self::Completion(_) => plugin.full_name(&self.name()).into(),
+            Self::Item(request) => plugin.full_name(request.name()).into(),
         }
     }
 
@@ -128,9 +119,7 @@ impl PluginCall {
     pub(super) fn method(&self) -> &'static str {
         match self {
             Self::Tool(..) => "execute_tool",
-            Self::Resource { .. } => "resources/read",
-            Self::Prompt { .. } => "prompts/get",
-            Self::Completion(_) => "completion/complete",
+            Self::Item(request) => request.method(),
         }
     }
 
@@ -141,9 +130,13 @@ impl PluginCall {
                 let call = GuestCall::Tool { name: tool.name.clone(), arguments: arguments.into_text() };
                 (call, AnswerCheck::Tool(tool))
             }
-            Self::Resource { uri } => (GuestCall::Resource { uri: uri.clone() }, AnswerCheck::Resource { uri }),
-            Self::Prompt { name, arguments } => (GuestCall::Prompt { name, arguments }, AnswerCheck::Prompt),
-            Self::Completion(query) => (GuestCall::Completion(query), AnswerCheck::Completion),
+            Self::Item(ItemRequest::Resource { uri }) => {
+                (GuestCall::Resource { uri: uri.clone() }, AnswerCheck::Resource { uri })
+            }
+            Self::Item(ItemRequest::Prompt { name, arguments }) => {
+                (GuestCall::Prompt { name, arguments }, AnswerCheck::Prompt)
+            }
+            Self::Item(ItemRequest::Completion(query)) => (GuestCall::Completion(query), AnswerCheck::Completion),
         }
     }
 }

@@ -5,20 +5,12 @@ use super::error::CatalogError;
 use super::missing::MissingPlugins;
 use super::plugin::Plugin;
 use super::snapshot::{Catalog, CatalogRules, Entries};
-use super::upstream_tool::{UpstreamOffers, UpstreamTool};
+use super::upstream_names::{OwnedNames, expose_named};
+use super::upstream_server::{ListedItem, UpstreamItem, UpstreamServer};
+use super::upstream_tool::UpstreamOffers;
 use crate::offer::is_valid_name;
-use policy::{DistinctNames, NameClash, PluginId, looks_like_host};
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use policy::{NameClash, looks_like_host};
 use std::sync::Arc;
-
-/// Lines of log about tools of servers that get other names, of one catalog. Bounds what a server can write there.
-const MAX_RENAMED_TOLD: usize = 16;
-/// What is told of one server's tools that clients do not get. Bounds what a server can make an operator read.
-const MAX_LEFT_OUT: usize = 32;
-
-/// Names with the plugin or server that has them; none for the host.
-type OwnedNames = DistinctNames<Option<PluginId>>;
 
 impl Catalog {
     /// A catalog of plugins that clients see and of agent-side plugins that only other plugins see.
@@ -84,7 +76,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// A copy with other plugins, and with the same rules and upstream tools.
+    /// A copy with other plugins, and with the same rules and upstream servers.
     pub fn with_plugins(
         &self,
         plugins: Vec<Arc<Plugin>>,
@@ -93,14 +85,14 @@ impl Catalog {
     ) -> Result<Self, CatalogError> {
         let other = Self::with_rules(plugins, agent_plugins, self.rules.clone())?;
         let other = Self { missing, connecting: self.connecting, ..other };
-        other.insert_upstream_tools(self.upstreams.clone(), &self.upstream_tools)
+        other.insert_upstreams(self.upstreams.clone(), self)
     }
 
-    /// A copy with other upstream tools.
-    pub fn with_upstream_tools(&self, upstreams: UpstreamOffers) -> Result<Self, CatalogError> {
+    /// A copy in which upstream servers offer something else.
+    pub fn with_upstreams(&self, upstreams: UpstreamOffers) -> Result<Self, CatalogError> {
         let same = Self::with_rules(self.plugins.clone(), self.agent_plugins.clone(), self.rules.clone())?;
         let same = Self { missing: self.missing.clone(), ..same };
-        same.insert_upstream_tools(upstreams, &self.upstream_tools)
+        same.insert_upstreams(upstreams, self)
     }
 
     /// The names of the host's and the plugins' tools; the error names two that may be taken for one another.
@@ -113,48 +105,21 @@ impl Catalog {
         check_distinct("tool", &self.tools, names)
     }
 
-    /// Adds tools of upstream servers. What such a server offers must not keep the host from starting, so a tool whose name
-    /// cannot be offered beside the others gets another one. `before` are the names that were told already.
-    fn insert_upstream_tools(
-        mut self,
-        upstreams: UpstreamOffers,
-        before: &BTreeMap<String, Arc<UpstreamTool>>,
-    ) -> Result<Self, CatalogError> {
-        let (mut names, mut renamed) = (self.tool_names()?, 0);
-        let mut upstream_tools = upstreams.tools.clone();
-        self.left_out.clone_from(&upstreams.left_out);
-        upstream_tools.retain(|tool| self.rules.exposes(&tool.id));
-        // Not in the server's order, on which no name may depend. A name that needs no change comes first and is kept.
-        upstream_tools.sort_by_key(|tool| (Reverse(tool.has_plain_name()), tool.tool.full_name.clone()));
-        for tool in upstream_tools {
-            let owner = Some(tool.id.clone());
-            let plain = tool.exposed_name();
-            let mut fits =
-                |name: &str| is_valid_name(name) && !looks_like_host(name) && names.insert(name, &owner).is_ok();
-            let name = if fits(&plain) { plain.clone() } else { tool.short_name() };
-            let upstream = &*tool.id.name;
-            if name != plain && !fits(&name) {
-                let lost = format!("a tool cannot be exposed as `{plain}`, nor as `{name}`");
-                tracing::warn!(upstream, "{lost}");
-                let told = self.left_out.entry(upstream.to_owned()).or_default();
-                if told.len() < MAX_LEFT_OUT {
-                    told.push(lost);
-                }
-                continue;
-            }
-            if name != plain && !before.contains_key(&name) {
-                renamed += 1;
-                if renamed <= MAX_RENAMED_TOLD {
-                    let why = "a client may take the name for another one, or shorten it";
-                    tracing::warn!(upstream, "a tool is exposed as `{name}`, not as `{plain}`: {why}");
-                }
-            }
-            self.upstream_tools.insert(name, tool);
-        }
-        if renamed > MAX_RENAMED_TOLD {
-            tracing::warn!("{} more tools of servers are exposed under other names", renamed - MAX_RENAMED_TOLD);
-        }
-        Ok(Self { upstreams, ..self })
+    /// Adds what upstream servers offer. `before` has the names that were told already.
+    fn insert_upstreams(self, upstreams: UpstreamOffers, before: &Self) -> Result<Self, CatalogError> {
+        let (tool_names, mut left_out) = (self.tool_names()?, upstreams.left_out.clone());
+        let tools = upstreams.tools.iter().filter(|tool| self.rules.exposes(&tool.id)).cloned().collect();
+        let upstream_tools = expose_named(tools, tool_names, &before.upstream_tools, &mut left_out);
+        let prompt_names = check_distinct("prompt", &self.prompts, OwnedNames::default())?;
+        let prompt = |(server, item): (&Arc<UpstreamServer>, &Arc<ListedItem>)| {
+            Arc::new(UpstreamItem { server: server.clone(), item: item.clone() })
+        };
+        let servers = upstreams.servers.values();
+        let prompts = servers.flat_map(|server| server.prompts.iter().map(move |item| (server, item))).map(prompt);
+        let upstream_prompts = expose_named(prompts.collect(), prompt_names, &before.upstream_prompts, &mut left_out);
+        let mut catalog = Self { upstreams, upstream_tools, upstream_prompts, left_out, ..self };
+        catalog.insert_upstream_resources();
+        Ok(catalog)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::entry::CatalogEntry;
 use super::snapshot::Catalog;
+use super::upstream_server::{ListedItem, UpstreamItem};
 use super::upstream_tool::UpstreamTool;
 use platform::changes::{Change, ChangeNotifier};
 use platform::sync::Mutex;
@@ -23,6 +24,16 @@ impl CurrentCatalog {
 
     pub fn snapshot(&self) -> Arc<Catalog> {
         self.current.borrow().clone()
+    }
+
+    /// Changes when another catalog takes its place.
+    pub fn subscribe(&self) -> watch::Receiver<Arc<Catalog>> {
+        self.current.subscribe()
+    }
+
+    /// Who hears of changes.
+    pub fn changes(&self) -> &ChangeNotifier {
+        &self.changes
     }
 
     /// The catalog as soon as it has what is looked for, or nothing is loaded any more that could bring it.
@@ -67,11 +78,17 @@ fn difference(old: &Catalog, new: &Catalog) -> Vec<Change> {
     if !is_same(old.tools(), new.tools(), |a, b| a.tool == b.tool) || upstream_tools(old) != upstream_tools(new) {
         changes.push(Change::Tools);
     }
-    if !is_same(old.prompts(), new.prompts(), |a, b| a == b) {
+    if !is_same(old.prompts(), new.prompts(), |a, b| a == b)
+        || !shown(old.upstream_prompts()).eq(shown(new.upstream_prompts()))
+    {
         changes.push(Change::Prompts(None));
     }
     let templates = is_same(old.templates(), new.templates(), |a, b| a.template == b.template);
-    if !templates || !is_same(old.resources(), new.resources(), |a, b| a == b) {
+    if !templates
+        || !is_same(old.resources(), new.resources(), |a, b| a == b)
+        || !shown(old.upstream_resources()).eq(shown(new.upstream_resources()))
+        || !shown(old.upstream_templates()).eq(shown(new.upstream_templates()))
+    {
         changes.push(Change::Resources(None));
     }
     let changed_code = |(uri, entry): (&str, &CatalogEntry<_>)| {
@@ -80,6 +97,13 @@ fn difference(old: &Catalog, new: &Catalog) -> Vec<Change> {
     };
     changes.extend(new.resources().filter_map(changed_code));
     changes
+}
+
+/// What clients see of what servers list.
+fn shown<'a>(
+    items: impl Iterator<Item = (&'a str, &'a UpstreamItem)>,
+) -> impl Iterator<Item = (&'a str, &'a ListedItem)> {
+    items.map(|(address, found)| (address, &*found.item))
 }
 
 fn is_same<'a, T: 'static>(

@@ -3,6 +3,7 @@
 use super::entry::CatalogEntry;
 use super::missing::{Missing, MissingPlugins};
 use super::plugin::Plugin;
+use super::upstream_server::UpstreamItem;
 use super::upstream_tool::{UpstreamOffers, UpstreamTool};
 use crate::offer::{PluginTemplate, PluginTool};
 use policy::PluginId;
@@ -22,6 +23,9 @@ pub struct Catalog {
     pub(super) resources: Entries<ResourceInfo>,
     pub(super) templates: Entries<PluginTemplate>,
     pub(super) upstream_tools: BTreeMap<String, Arc<UpstreamTool>>,
+    pub(super) upstream_prompts: BTreeMap<String, Arc<UpstreamItem>>,
+    pub(super) upstream_resources: BTreeMap<String, UpstreamItem>,
+    pub(super) upstream_templates: BTreeMap<String, UpstreamItem>,
     /// What they were made from.
     pub(super) upstreams: UpstreamOffers,
     /// What servers list and clients do not get, by the name of the server.
@@ -99,15 +103,44 @@ impl Catalog {
         &self.left_out
     }
 
-    /// The server whose tool this may be, and why it is not known: the server was not connected yet.
-    pub fn missing_upstream(&self, tool: &str) -> Option<(&str, &str)> {
-        let is_of = |server: &str| tool.strip_prefix(server).is_some_and(|rest| rest.starts_with("__"));
+    /// The server whose tool or prompt this may be, and why it is not known: the server was not connected yet.
+    pub fn missing_upstream(&self, name: &str) -> Option<(&str, &str)> {
+        let is_of = |server: &str| name.strip_prefix(server).is_some_and(|rest| rest.starts_with("__"));
         let missing = self.upstreams.missing.iter().find(|(server, _)| is_of(server))?;
         Some((missing.0, missing.1))
     }
 
     pub fn upstream_tools(&self) -> impl Iterator<Item = (&str, &UpstreamTool)> {
         self.upstream_tools.iter().map(|(name, tool)| (name.as_str(), &**tool))
+    }
+
+    /// The servers whose lists are not known, by their names: they were not connected yet.
+    pub fn missing_upstreams(&self) -> impl Iterator<Item = &str> {
+        self.upstreams.missing.keys().map(String::as_str)
+    }
+
+    /// A prompt of an upstream server by its exposed name.
+    pub fn upstream_prompt(&self, name: &str) -> Option<&Arc<UpstreamItem>> {
+        self.upstream_prompts.get(name)
+    }
+
+    pub fn upstream_prompts(&self) -> impl Iterator<Item = (&str, &UpstreamItem)> {
+        self.upstream_prompts.iter().map(|(name, prompt)| (name.as_str(), &**prompt))
+    }
+
+    /// A resource template of an upstream server by the text that clients get.
+    pub fn upstream_template(&self, template: &str) -> Option<&UpstreamItem> {
+        self.upstream_templates.get(template)
+    }
+
+    /// With the addresses that clients get.
+    pub fn upstream_templates(&self) -> impl Iterator<Item = (&str, &UpstreamItem)> {
+        self.upstream_templates.iter().map(|(address, item)| (address.as_str(), item))
+    }
+
+    /// With the addresses that clients get.
+    pub fn upstream_resources(&self) -> impl Iterator<Item = (&str, &UpstreamItem)> {
+        self.upstream_resources.iter().map(|(address, item)| (address.as_str(), item))
     }
 
     pub fn tool(&self, name: &str) -> Option<&CatalogEntry<Arc<PluginTool>>> {

@@ -1,11 +1,14 @@
 //! Which plugins can be loaded side by side, and what a new version announces.
 
-use super::{Catalog, CatalogError, CatalogRules, CurrentCatalog, Missing, MissingPlugins, Plugin, UpstreamOffers};
+use super::{
+    Catalog, CatalogError, CatalogRules, CurrentCatalog, ItemRequest, ListedItem, Missing, MissingPlugins, Plugin,
+    ServerOutcome, ServerRequests, UpstreamOffers, UpstreamServer,
+};
 use crate::components::PluginCode;
 use crate::offer::{self, CheckedOffer, definitions_digest};
 use platform::changes::{Change, ChangeNotifier};
 use policy::{Authority, Digest, Grants, Limits, PluginId, PluginSpec, Side};
-use runtime::imports::Offer;
+use runtime::imports::{AgentError, Offer, ReverseCall};
 use std::sync::Arc;
 
 /// A plugin. Versions differ in their `code`.
@@ -42,6 +45,29 @@ fn plugin(name: &str, prefix: bool, code: &str, offer: Offer) -> Arc<Plugin> {
         traffic: Default::default(),
         scratch_quota: None,
     })
+}
+
+/// A server of which clients see all.
+struct Exposed;
+
+#[async_trait::async_trait]
+impl ServerRequests for Exposed {
+    fn exposes(&self, _uri: &str) -> bool {
+        true
+    }
+
+    async fn request(&self, _request: ItemRequest, _call: ReverseCall) -> ServerOutcome {
+        ServerOutcome { answer: Err(AgentError::Cancelled), spent: Default::default(), meta: Default::default() }
+    }
+}
+
+/// A server behind the host with these resources and templates.
+pub(super) fn server(name: &str, resources: &[&str], templates: &[&str]) -> Arc<UpstreamServer> {
+    let items = |keys: &[&str]| {
+        let item = |key: &&str| Arc::new(ListedItem { key: (*key).to_owned(), members: Default::default() });
+        keys.iter().map(item).collect()
+    };
+    Arc::new(UpstreamServer::new(name, Arc::new(Exposed), items(resources), items(templates), vec![]))
 }
 
 fn offers(resources: &[&str], templates: &[&str], prompts: &[&str]) -> Offer {
@@ -181,7 +207,7 @@ async fn what_is_looked_for_is_waited_for_while_something_is_loaded() {
     // The plugin is there, and a server is still being connected.
     current.update(|now| now.with_plugins(vec![a.clone()], vec![], MissingPlugins::new())).unwrap();
     assert!(futures::poll!(&mut found).is_ready() && futures::poll!(&mut loaded).is_pending());
-    current.update(|now| now.with_upstream_tools(UpstreamOffers::default())).unwrap();
+    current.update(|now| now.with_upstreams(UpstreamOffers::default())).unwrap();
     assert!(!loaded.await.is_loading());
     // Nothing that cannot come is waited for.
     let failed = missing(Missing::Failed("why".into()));

@@ -88,6 +88,6 @@ pub use steering::{
 };
 pub use types::{
     Annotations, Blob, BudgetKind, CallContext, Content, ContentData, EmbeddedResource, Execution, Exhaustion,
-    GuestDenial, Icon, ResourceBody, ResourceLink, Role, Tool, ToolAnnotations, ToolError, ToolResult,
+    GuestDenial, Icon, ResourceBody, ResourceLink, Role, Tool, ToolAnnotations, ToolError, ToolResult, check_link,
 };
 pub use wasi::{DiskQuota, ENTRY_SIZE, OpenFiles, QuotaUse, SandboxUses};

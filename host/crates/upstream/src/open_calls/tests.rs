@@ -39,6 +39,7 @@ fn opened_by(
         sink: Arc::new(NoSink),
         answer_timeout: std::time::Duration::from_secs(1),
         chain: None,
+        links: Default::default(),
     };
     let responder = Responder::Client(ClientResponder::new(&caller_scope, &ChunkRoom::default()).0);
     let agent = Arc::new(plugins::calls::NoTools);

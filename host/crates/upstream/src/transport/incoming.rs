@@ -6,7 +6,8 @@ use crate::listed_tool::LISTED_META;
 use crate::peer_account::{PeerAccount, beginning};
 use protocol::json_text::{member_of, memory_of};
 use rmcp::model::{
-    CallToolResult, ErrorCode, ErrorData, Icon, ListToolsResult, RequestId, ServerJsonRpcMessage, ServerResult,
+    CallToolResult, CustomResult, ErrorCode, ErrorData, Icon, ListToolsResult, RequestId, ServerJsonRpcMessage,
+    ServerResult,
 };
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -55,6 +56,14 @@ struct ResultShape<'a> {
     content: Option<&'a RawValue>,
     #[serde(borrow, rename = "structuredContent")]
     structured: Option<&'a RawValue>,
+    #[serde(borrow)]
+    resources: Option<&'a RawValue>,
+    #[serde(borrow, rename = "resourceTemplates")]
+    templates: Option<&'a RawValue>,
+    #[serde(borrow)]
+    prompts: Option<&'a RawValue>,
+    #[serde(borrow)]
+    contents: Option<&'a RawValue>,
 }
 
 /// Reads a message. If it is an answer that cannot be read, whoever waits for it gets an error that says so.
@@ -110,7 +119,8 @@ fn parse(text: &str, account: &PeerAccount) -> serde_json::Result<(ServerJsonRpc
 }
 
 fn parse_result(text: &str, account: &PeerAccount) -> serde_json::Result<(ServerResult, bool)> {
-    let ResultShape { tools, content, structured } = serde_json::from_str(text)?;
+    let ResultShape { tools, content, structured, resources, templates, prompts, contents } =
+        serde_json::from_str(text)?;
     if tools.is_some() {
         account.count_list(text.len() as u64);
         // The library's type has no member for how a tool is executed.
@@ -123,6 +133,16 @@ fn parse_result(text: &str, account: &PeerAccount) -> serde_json::Result<(Server
     }
     if content.or(structured).is_some() {
         return serde_json::from_str::<CallToolResult>(text).map(|result| (ServerResult::CallToolResult(result), true));
+    }
+    if resources.or(templates).or(prompts).is_some() {
+        account.count_list(text.len() as u64);
+        // Each entry is read for itself. Under another type, the library does not look at it either.
+        let list: Value = serde_json::from_str(text)?;
+        let list = json!({ "resultType": LISTED_META, "list": list });
+        return Ok((ServerResult::CustomResult(CustomResult(list)), false));
+    }
+    if contents.is_some() {
+        return serde_json::from_str(text).map(|result| (ServerResult::ReadResourceResult(result), true));
     }
     serde_json::from_str(text).map(|result| (result, true))
 }

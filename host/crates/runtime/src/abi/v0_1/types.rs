@@ -68,7 +68,7 @@ pub(super) fn content_from_guest(content: w::Content) -> h::Content {
 
 pub(super) fn embedded_resource_from_guest(resource: w::EmbeddedResource) -> h::EmbeddedResource {
     let w::EmbeddedResource { uri, mime_type, body } = resource;
-    h::EmbeddedResource { uri, mime_type, body: resource_body_from_guest(body) }
+    h::EmbeddedResource { uri, mime_type, body: resource_body_from_guest(body), meta: None }
 }
 
 pub(super) fn resource_body_from_guest(body: w::ResourceBody) -> h::ResourceBody {
@@ -134,7 +134,7 @@ pub(super) fn content_to_guest(content: h::Content) -> w::Content {
         h::ContentData::ResourceLink(h::ResourceLink { uri, name, title, description, mime_type, size }) => {
             w::ContentData::ResourceLink(w::ResourceLink { uri, name, title, description, mime_type, size })
         }
-        h::ContentData::Resource(h::EmbeddedResource { uri, mime_type, body }) => {
+        h::ContentData::Resource(h::EmbeddedResource { uri, mime_type, body, meta: _ }) => {
             let body = match body {
                 h::ResourceBody::Text(text) => w::ResourceBody::Text(text),
                 h::ResourceBody::Blob(bytes) => w::ResourceBody::Blob(bytes),

@@ -42,7 +42,7 @@ pub(super) fn resource(value: Val) -> Result<h::EmbeddedResource> {
         _ => h::ResourceBody::Blob(contents.take("blob", bytes)?),
     };
     let (uri, mime_type) = (contents.take("uri", text)?, contents.option("mime-type", text)?);
-    Ok(h::EmbeddedResource { uri, mime_type, body })
+    Ok(h::EmbeddedResource { uri, mime_type, body, meta: None })
 }
 
 /// Only the media type tells whether the data is text or base64.
@@ -53,7 +53,7 @@ fn embedded(block: &mut Fields) -> Result<h::EmbeddedResource> {
         true => h::ResourceBody::Text(block.take("data", text)?),
         false => h::ResourceBody::Blob(block.take("data", bytes)?),
     };
-    Ok(h::EmbeddedResource { uri: block.take("uri", text)?, mime_type, body })
+    Ok(h::EmbeddedResource { uri: block.take("uri", text)?, mime_type, body, meta: None })
 }
 
 fn blob(block: &mut Fields) -> Result<h::Blob> {

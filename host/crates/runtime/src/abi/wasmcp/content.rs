@@ -39,7 +39,7 @@ pub(super) fn resource(value: Val, streams: &mut Streams) -> Result<h::EmbeddedR
         "text" => h::ResourceBody::Text(contents.take("text", |value| text_data(value, streams))?),
         _ => h::ResourceBody::Blob(contents.take("blob", |value| blob_data(value, streams))?),
     };
-    Ok(h::EmbeddedResource { uri: contents.take("uri", text)?, mime_type, body })
+    Ok(h::EmbeddedResource { uri: contents.take("uri", text)?, mime_type, body, meta: None })
 }
 
 fn blob(block: &mut Fields, streams: &mut Streams) -> Result<h::Blob> {

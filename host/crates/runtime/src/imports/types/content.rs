@@ -54,6 +54,9 @@ pub struct EmbeddedResource {
     pub uri: String,
     pub mime_type: Option<String>,
     pub body: ResourceBody,
+    /// What another server says in `_meta`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Map<String, Value>>,
 }
 
 impl EmbeddedResource {
@@ -63,7 +66,7 @@ impl EmbeddedResource {
             ResourceBody::Text(text) => text.len(),
             ResourceBody::Blob(bytes) => bytes.len(),
         };
-        (self.uri.len() + self.mime_type.as_ref().map_or(0, String::len) + body) as u64
+        (self.uri.len() + self.mime_type.as_ref().map_or(0, String::len) + body) as u64 + members_size(&self.meta)
     }
 }
 
@@ -114,14 +117,10 @@ impl Content {
                 let optional = option(&link.title) + option(&link.description) + option(&link.mime_type);
                 link.uri.len() + link.name.len() + optional
             }
-            ContentData::Resource(resource) => return resource.size() + self.passed_on_size(),
+            ContentData::Resource(resource) => return resource.size() + members_size(&self.passed_on),
         };
         let hints = self.annotations.as_ref().map_or(0, |hints| option(&hints.last_modified));
-        (bytes + hints) as u64 + self.passed_on_size()
-    }
-
-    fn passed_on_size(&self) -> u64 {
-        self.passed_on.iter().flatten().map(|(key, value)| (key.len() + value.to_string().len()) as u64).sum()
+        (bytes + hints) as u64 + members_size(&self.passed_on)
     }
 
     /// Checks that it can be sent; the error is a sentence.
@@ -145,11 +144,15 @@ impl Content {
     }
 }
 
+fn members_size(members: &Option<Map<String, Value>>) -> u64 {
+    members.iter().flatten().map(|(key, value)| (key.len() + value.to_string().len()) as u64).sum()
+}
+
 /// Schemes whose links are programs: a user who follows one in a client lets the plugin act there as that user.
 const SCRIPT_SCHEMES: [&str; 2] = ["javascript", "vbscript"];
 
 /// Checks that a client may show this as a link.
-fn check_link(uri: &str) -> Result<(), String> {
+pub fn check_link(uri: &str) -> Result<(), String> {
     let scheme = uri.split_once(':').map(|(scheme, _)| scheme).filter(|scheme| {
         let rest = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
         scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.chars().all(rest)
@@ -171,7 +174,8 @@ mod tests {
     #[test]
     fn a_link_is_a_uri_without_a_script_scheme() {
         let check = |uri: &str| {
-            let resource = EmbeddedResource { uri: uri.into(), mime_type: None, body: ResourceBody::Text("a".into()) };
+            let resource =
+                EmbeddedResource { uri: uri.into(), mime_type: None, body: ResourceBody::Text("a".into()), meta: None };
             Content::plain(ContentData::Resource(resource)).check()
         };
         for good in [

@@ -6,6 +6,8 @@ mod error;
 mod tool;
 
 pub use call::CallContext;
-pub use content::{Annotations, Blob, Content, ContentData, EmbeddedResource, ResourceBody, ResourceLink, Role};
+pub use content::{
+    Annotations, Blob, Content, ContentData, EmbeddedResource, ResourceBody, ResourceLink, Role, check_link,
+};
 pub use error::{BudgetKind, Exhaustion, GuestDenial, ToolError};
 pub use tool::{Execution, Icon, Tool, ToolAnnotations, ToolResult};

@@ -1,0 +1,78 @@
+//! Lists what a server offers besides tools: resources, resource templates and prompts.
+
+use crate::list_kind::ListKind;
+use crate::listed_item::{key_of, read_item};
+use crate::listed_members::text_length;
+use crate::pages::{ListReader, Page, ReadEntry};
+use crate::shared::Connection;
+use plugins::catalog::ListedItem;
+use rmcp::model::{
+    ClientRequest, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, PaginatedRequestParams,
+    ServerResult,
+};
+use rmcp::service::ServiceError;
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Shorter than for tools, which wait for it at the start.
+const LIST_TIMEOUT: Duration = Duration::from_secs(10);
+
+pub(super) struct ItemReader<'a> {
+    pub(super) server: &'a str,
+    pub(super) connection: &'a Connection,
+    pub(super) kind: ListKind,
+}
+
+impl ListReader for ItemReader<'_> {
+    type Entry = Value;
+    type Item = Arc<ListedItem>;
+
+    fn kind(&self) -> ListKind {
+        self.kind
+    }
+
+    fn time_limit(&self) -> Duration {
+        LIST_TIMEOUT
+    }
+
+    async fn page(&self, cursor: Option<String>) -> Result<Page<Value>, ServiceError> {
+        let mut page = PaginatedRequestParams::default();
+        page.cursor = cursor;
+        let (request, member) = match self.kind {
+            ListKind::Resources => {
+                (ClientRequest::ListResourcesRequest(ListResourcesRequest::with_param(page)), "resources")
+            }
+            ListKind::Templates => {
+                let request = ListResourceTemplatesRequest::with_param(page);
+                (ClientRequest::ListResourceTemplatesRequest(request), "resourceTemplates")
+            }
+            ListKind::Prompts => (ClientRequest::ListPromptsRequest(ListPromptsRequest::with_param(page)), "prompts"),
+            // They are read elsewhere.
+            ListKind::Tools => return Err(ServiceError::UnexpectedResponse),
+        };
+        // As the transport gives lists that the library is not to read.
+        let ServerResult::CustomResult(mut result) = self.connection.peer.send_request(request).await? else {
+            return Err(ServiceError::UnexpectedResponse);
+        };
+        let list = &mut result.0["list"];
+        let Some(Value::Array(entries)) = list.get_mut(member).map(Value::take) else {
+            return Err(ServiceError::UnexpectedResponse);
+        };
+        Ok((entries, list["nextCursor"].as_str().map(str::to_owned)))
+    }
+
+    fn name(entry: &Value) -> String {
+        let names = ["uri", "uriTemplate", "name"];
+        names.iter().find_map(|member| entry[*member].as_str()).unwrap_or_default().to_owned()
+    }
+
+    fn size(entry: &Value) -> usize {
+        text_length(entry)
+    }
+
+    async fn read(&self, entry: Value) -> Result<ReadEntry<Arc<ListedItem>>, String> {
+        let item = read_item(self.server, self.kind, entry)?;
+        Ok(ReadEntry { key: key_of(&item).to_owned(), item: Arc::new(item), warnings: Vec::new() })
+    }
+}

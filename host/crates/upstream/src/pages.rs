@@ -1,0 +1,126 @@
+//! Reads a list of a server, page by page. What cannot be used is left out, and named.
+
+use crate::error::UpstreamError;
+use crate::list_kind::ListKind;
+use crate::peer_account::PeerAccount;
+use crate::problems::Problems;
+use crate::text::single_line;
+use rmcp::service::ServiceError;
+use std::collections::HashSet;
+use std::time::Duration;
+
+/// Entries of one list that are used, and its pages. Bounds the memory and the time that a server can cost.
+const MAX_USED: usize = 512;
+const MAX_PAGES: usize = 64;
+/// Entries that are looked at, those that are left out among them. Bounds the time that a server can cost with entries that nobody
+/// gets.
+const MAX_CHECKED: usize = 2 * MAX_USED;
+/// Size of all entries together, in bytes, those that are left out among them.
+const MAX_BYTES: usize = 8 << 20;
+/// Size of all pages together as the server sends them, in bytes. Bounds what it can make this host read of which nothing is an
+/// entry.
+const MAX_PAGE_BYTES: u64 = 16 << 20;
+
+/// How a list is read.
+pub(super) trait ListReader: Sync {
+    /// An entry as the server gives it, and what this host makes of it.
+    type Entry: Send;
+    type Item: Send;
+
+    fn kind(&self) -> ListKind;
+    /// Time limit for the whole list.
+    fn time_limit(&self) -> Duration;
+    /// One page, and the cursor of the next one.
+    fn page(&self, cursor: Option<String>) -> impl Future<Output = Result<Page<Self::Entry>, ServiceError>> + Send;
+    /// An entry's name, for people; empty if it has none.
+    fn name(entry: &Self::Entry) -> String;
+    /// About the size of an entry's text, in bytes.
+    fn size(entry: &Self::Entry) -> usize;
+    /// The error says why the entry cannot be used.
+    fn read(&self, entry: Self::Entry) -> impl Future<Output = Result<ReadEntry<Self::Item>, String>> + Send;
+}
+
+pub(super) type Page<E> = (Vec<E>, Option<String>);
+
+/// An entry that is used.
+pub(super) struct ReadEntry<I> {
+    pub(super) item: I,
+    /// By which the entries of a list are told apart.
+    pub(super) key: String,
+    pub(super) warnings: Vec<String>,
+}
+
+/// The entries of a list that can be used, and what is wrong with the others.
+pub(super) struct Listed<I> {
+    pub(super) items: Vec<I>,
+    pub(super) problems: Problems,
+}
+
+impl<I> Listed<I> {
+    pub(super) fn none(kind: ListKind) -> Self {
+        Self { items: Vec::new(), problems: Problems::new(kind) }
+    }
+}
+
+/// Reads the whole list, as far as its limits allow.
+pub(super) async fn read_list<R: ListReader>(
+    reader: &R,
+    server: &str,
+    account: &PeerAccount,
+) -> Result<Listed<R::Item>, UpstreamError> {
+    match tokio::time::timeout(reader.time_limit(), read_pages(reader, server, account)).await {
+        Ok(listed) => listed,
+        Err(_) => Err(UpstreamError::Timeout { server: server.to_owned(), limit: reader.time_limit() }),
+    }
+}
+
+async fn read_pages<R: ListReader>(
+    reader: &R,
+    server: &str,
+    account: &PeerAccount,
+) -> Result<Listed<R::Item>, UpstreamError> {
+    let noun = reader.kind().noun();
+    let failed = |what: String| UpstreamError::Malformed { server: server.to_owned(), what };
+    let (mut listed, mut keys, mut cursor) = (Listed::none(reader.kind()), HashSet::new(), None);
+    let (mut checked, mut bytes) = (0, 0);
+    account.begin_list();
+    for _ in 0..MAX_PAGES {
+        let page = reader.page(cursor.take()).await;
+        let (entries, next) = page.map_err(|error| failed(single_line(&error.to_string())))?;
+        for entry in entries {
+            let name = R::name(&entry);
+            checked += 1;
+            bytes += R::size(&entry);
+            let used = listed.items.len();
+            if used >= MAX_USED || checked > MAX_CHECKED || bytes > MAX_BYTES {
+                listed.problems.cut(format!("the server has too many {noun}s; only {used} are used"));
+                return Ok(listed);
+            }
+            match reader.read(entry).await {
+                Ok(ReadEntry { key, .. }) if keys.contains(&key) => {
+                    listed.problems.warn(&format!("the {noun} `{key}` is listed twice; the first one counts"));
+                }
+                Ok(ReadEntry { item, key, warnings }) => {
+                    warnings.iter().for_each(|warning| listed.problems.warn(warning));
+                    keys.insert(key);
+                    listed.items.push(item);
+                }
+                Err(reason) => listed.problems.lose(&name, &reason),
+            }
+        }
+        match next {
+            Some(next) if !next.is_empty() => cursor = Some(next),
+            _ => return Ok(listed),
+        }
+        if account.listed_bytes() > MAX_PAGE_BYTES {
+            let used = listed.items.len();
+            let why =
+                format!("the list of {noun}s is larger than {MAX_PAGE_BYTES} bytes; only {used} {noun}s are used");
+            listed.problems.cut(why);
+            return Ok(listed);
+        }
+    }
+    let used = listed.items.len();
+    listed.problems.cut(format!("the list of {noun}s has more than {MAX_PAGES} pages; only {used} {noun}s are used"));
+    Ok(listed)
+}

@@ -1,0 +1,103 @@
+//! Watches the resources of a server that clients of this host listen for, and announces their changes.
+
+use crate::server::Upstream;
+use platform::changes::Change;
+use platform::sync::Mutex;
+use plugins::catalog::{Catalog, CurrentCatalog, ResourceOwner, upstream_address};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// Between two looks at what has changed. Bounds what a server costs all clients that says all the time that something has changed, and
+/// a client that subscribes and unsubscribes all the time.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Watched resources that the server says have changed.
+#[derive(Default)]
+pub(super) struct UpdatedResources {
+    uris: Mutex<BTreeSet<String>>,
+    updated: Notify,
+}
+
+impl UpdatedResources {
+    pub(super) fn add(&self, uri: &str) {
+        self.uris.lock().insert(uri.to_owned());
+        self.updated.notify_one();
+    }
+
+    async fn next(&self) -> BTreeSet<String> {
+        self.updated.notified().await;
+        std::mem::take(&mut *self.uris.lock())
+    }
+}
+
+/// Runs as long as the process.
+pub(super) async fn pass_on_updates(upstream: Upstream, updated: Arc<UpdatedResources>, catalog: Arc<CurrentCatalog>) {
+    let (mut wanted, mut catalogs) = (catalog.changes().wanted(), catalog.subscribe());
+    let mut watched = BTreeSet::new();
+    loop {
+        let now = {
+            let snapshot = catalogs.borrow_and_update().clone();
+            let wanted = wanted.borrow_and_update();
+            let own = wanted.keys().filter_map(|uri| own_uri(&snapshot, upstream.name(), uri));
+            match upstream.can_watch() {
+                true => own.map(str::to_owned).collect(),
+                false => BTreeSet::new(),
+            }
+        };
+        watch_only(&upstream, &mut watched, now).await;
+        tokio::select! {
+            changed = wanted.changed() => if changed.is_err() { return },
+            changed = catalogs.changed() => if changed.is_err() { return },
+            uris = updated.next() => {
+                let snapshot = catalog.snapshot();
+                for uri in uris {
+                    announce(&catalog, &snapshot, upstream.name(), &uri);
+                }
+            }
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// The URI by which this server knows the resource, if it is its own.
+fn own_uri<'a>(catalog: &'a Catalog, server: &str, uri: &'a str) -> Option<&'a str> {
+    match catalog.resource_owner(uri)? {
+        ResourceOwner::Server(owner, own) if *owner.id.name == *server => Some(own),
+        ResourceOwner::Server(..) | ResourceOwner::Plugin(_) | ResourceOwner::Several(_) => None,
+    }
+}
+
+/// What cannot be watched now is tried again when something has changed.
+async fn watch_only(upstream: &Upstream, watched: &mut BTreeSet<String>, now: BTreeSet<String>) {
+    let server = upstream.name();
+    let gone: Vec<String> = watched.difference(&now).cloned().collect();
+    for uri in gone {
+        watched.remove(&uri);
+        if let Err(error) = upstream.unwatch(&uri).await {
+            tracing::debug!(server, "a resource is still watched: {error}");
+        }
+    }
+    for uri in now {
+        if watched.contains(&uri) {
+            continue;
+        }
+        if let Err(error) = upstream.watch(&uri).await {
+            // A server that does not answer is not asked for the others at once.
+            tracing::debug!(server, "a resource cannot be watched: {error}");
+            return;
+        }
+        watched.insert(uri);
+    }
+}
+
+/// Under each address by which clients may know the resource.
+fn announce(current: &CurrentCatalog, catalog: &Catalog, server: &str, uri: &str) {
+    let full = upstream_address(server, uri);
+    let address = catalog.address_of(server, uri);
+    if *address != *full {
+        current.changes().send(Change::Resource(None, address.into_owned()));
+    }
+    current.changes().send(Change::Resource(None, full));
+}
