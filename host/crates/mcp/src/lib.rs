@@ -1,7 +1,7 @@
 //! The MCP server: revisions 2026-07-28 and 2025-11-25, over stdio and Streamable HTTP.
 //!
-//! A module imports only those before it in this list: `request_context`, `json_digest`, `json_size`, `upkeep`, `client_tools` and
-//! `subscriptions`, `client`, `reverse`, `calls`, `tasks`, `idempotency`, `listing`, `server_context`, `requests`, `handler`,
+//! A module imports only those before it in this list: `request_context`, `resumable_stream`, `json_digest`, `json_size`, `upkeep`,
+//! `client_tools` and `subscriptions`, `client`, `reverse`, `calls`, `tasks`, `idempotency`, `listing`, `server_context`, `requests`, `handler`,
 //! `direct_call`, `transport`.
 #![allow(
     deprecated,
@@ -19,6 +19,7 @@ mod json_size;
 mod listing;
 mod request_context;
 mod requests;
+mod resumable_stream;
 mod reverse;
 mod server_context;
 mod subscriptions;

@@ -1,8 +1,9 @@
 //! Questions to clients of 2025-11-25: requests of the server on the stream of the request they belong to.
 
+use super::call_keeper::CallKeeper;
 use super::wait_permits::{WaitPermit, WaitPermits};
-use super::waiting_call::{CallKeeper, QuestionId};
 use crate::client::pending::{PendingQuestions, PendingRequest};
+use crate::resumable_stream::QuestionId;
 use crate::reverse::request;
 use futures::StreamExt as _;
 use futures::future::{BoxFuture, join_all};

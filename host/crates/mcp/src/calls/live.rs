@@ -2,10 +2,10 @@
 //! is parked, and a later request resumes it. In 2025-11-25 the question is sent on the stream of the request. A call that
 //! takes long may leave its request and go on as a task.
 
+use super::call_keeper::CallKeeper;
 use super::legacy_questions::StreamQuestions;
 use super::parked_records::StoredCall;
 use super::wait_permits::WaitPermits;
-use super::waiting_call::CallKeeper;
 use crate::client::asker::QueuedClient;
 use crate::client::chunk_record::ChunkRecord;
 use crate::client::notification_sender::NotificationSender;

@@ -1,5 +1,6 @@
 //! Calls in progress: served round by round, parked between rounds, steered.
 
+pub(crate) mod call_keeper;
 mod legacy_questions;
 pub(crate) mod live;
 pub(crate) mod parked_calls;
@@ -9,4 +10,3 @@ pub(crate) mod parking_store;
 pub(crate) mod seal;
 pub(crate) mod steering;
 pub(crate) mod wait_permits;
-pub(crate) mod waiting_call;

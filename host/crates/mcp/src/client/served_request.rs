@@ -2,8 +2,8 @@
 
 use super::format::NotificationFormat;
 use super::notification_sender::NotificationTarget;
-use crate::calls::waiting_call::ResumableStream;
 use crate::request_context::is_stateless;
+use crate::resumable_stream::ResumableStream;
 use rmcp::ErrorData;
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use tokio_util::sync::CancellationToken;

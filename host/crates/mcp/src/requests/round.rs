@@ -3,17 +3,18 @@
 
 use super::call_result::check_capabilities;
 use super::task_call::{self, TaskAnswer, TaskFollower};
+use crate::calls::call_keeper::CallKeeper;
 use crate::calls::live::{ClientEnd, LiveCall, RoundEnd};
 use crate::calls::parked_calls::{NotParked, Parked};
 use crate::calls::parked_records::ParkedRecord;
 use crate::calls::seal::RequestBinding;
 use crate::calls::steering::RunningCallGuard;
-use crate::calls::waiting_call::{CallKeeper, ResumableStream};
 use crate::client::chunk_record::ChunkRecord;
 use crate::client::pending::{ResumeToken, RoundRequests};
 use crate::client::served_request::ServedRequest;
 use crate::client::view::RequestInput;
 use crate::client_tools::retry;
+use crate::resumable_stream::ResumableStream;
 use crate::server_context::ServerContext;
 use crate::tasks::{NewTask, NotCreated};
 use futures::future::BoxFuture;
@@ -96,7 +97,7 @@ pub(crate) fn begin(server: &Arc<ServerContext>, mut request: RoundRequest) -> R
     let direct = input.can_answer_nothing() && served.notifications.is_none() && begins.is_none() && waiting.is_none();
     let clock = server.lanes.clock.clone();
     let journal = match &waiting {
-        Some(waiting) => match waiting.journal(clock, &binding(method, &name, &target, &context)) {
+        Some(waiting) => match waiting.journal(clock, &binding(method, &name, &target, &context).to_bytes()) {
             Ok(journal) => journal,
             Err(error) => return Ok(Box::pin(async { Ok(RoundOutcome::NotBegun(error)) })),
         },

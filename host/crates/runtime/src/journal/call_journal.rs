@@ -218,7 +218,14 @@ impl CallJournal {
     /// before what is stored after it. From the next record on they are outdated: `outdated` removes them, and nothing that
     /// depends on that record happens before.
     pub fn keep_elsewhere(&self, keep: impl FnOnce(Vec<Vec<u8>>), outdated: EffectGuard) -> bool {
-        self.0.as_ref().is_some_and(|handle| handle.records.keep_elsewhere(keep, outdated))
+        let Some(handle) = &self.0 else { return false };
+        // Under the lock, so that no record comes between.
+        let mut state = handle.records.state.lock();
+        let can_go_on = !handle.records.has_left() && !handle.records.has_unrepeatable();
+        let Some(records) = state.export().filter(|_| can_go_on) else { return false };
+        keep(records);
+        state.snapshot.keep(outdated);
+        true
     }
 
     /// The records with which the call was resumed are kept elsewhere, likewise.

@@ -1,7 +1,6 @@
 //! What is kept elsewhere of a call that waits: its records so far, which are outdated from its next one on.
 
 use super::first_effect::{EffectGuard, Noted};
-use super::records::Records;
 use futures::FutureExt as _;
 use platform::durable::Answer;
 
@@ -30,18 +29,5 @@ impl Snapshot {
         };
         self.0 = Some(State::Outdated(removed.clone()));
         Some(removed.boxed())
-    }
-}
-
-impl Records {
-    /// All records, for somebody who keeps them. False if the call cannot be replayed from them.
-    pub(super) fn keep_elsewhere(&self, keep: impl FnOnce(Vec<Vec<u8>>), outdated: EffectGuard) -> bool {
-        // Under the lock, so that no record comes between.
-        let mut state = self.state.lock();
-        let records = state.export().filter(|_| !self.has_left() && !self.has_unrepeatable());
-        let Some(records) = records else { return false };
-        keep(records);
-        state.snapshot.keep(outdated);
-        true
     }
 }

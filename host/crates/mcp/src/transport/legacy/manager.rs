@@ -7,8 +7,8 @@ use super::registry::{SessionRegistry, storage_refusal};
 use super::session::{LegacySession, MAX_REQUESTS, RequestRejection};
 use super::transport::SessionTransport;
 use super::waiting::WaitingRequest;
-use crate::calls::waiting_call::ResumableStream;
 use crate::handler::Server;
+use crate::resumable_stream::ResumableStream;
 use crate::transport::lifecycle::Lifecycle;
 use crate::transport::refusal::HttpRefusal;
 use crate::transport::request_scope::{RefusedRequest, current_principal, refuse};
@@ -164,7 +164,7 @@ impl SessionManager for LegacySessionManager {
             let record = StreamRecord { key, request: None, last: 0, pruned: 0, ended: false };
             let log = EventLog::new(storage.clone(), token, false, &record);
             let extensions = request.request.extensions_mut();
-            let waiting = WaitingRequest::new(storage, key, extensions, &owner);
+            let waiting = WaitingRequest::new(storage, key, extensions, owner.ids.clone());
             if let Some(waiting) = &waiting {
                 extensions.insert(ResumableStream::new(waiting.clone(), None));
             }

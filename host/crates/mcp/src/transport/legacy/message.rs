@@ -1,6 +1,7 @@
 //! Stored messages and event ids.
 
-use policy::is_name;
+use axum::http::request::Parts;
+use policy::{Principal, is_name};
 use rmcp::model::{
     CustomNotification, CustomRequest, CustomResult, ErrorData, RequestId, ServerJsonRpcMessage, ServerNotification,
     ServerRequest, ServerResult,
@@ -70,4 +71,11 @@ pub(super) fn interrupted(id: Option<RequestId>) -> ServerJsonRpcMessage {
 /// The same as JSON, for a request id that is stored as JSON.
 pub(super) fn interrupted_text(id: &str) -> String {
     serde_json::to_string(&interrupted(serde_json::from_str(id).ok())).unwrap_or_default()
+}
+
+/// The HTTP parts of a request that no client sent.
+pub(super) fn request_parts(principal: &Principal) -> Parts {
+    let mut parts = axum::http::Request::new(()).into_parts().0;
+    parts.extensions.insert(principal.clone());
+    parts
 }

@@ -13,6 +13,7 @@ mod message;
 mod options;
 mod reader;
 mod registry;
+mod resumption;
 mod session;
 #[cfg(test)]
 mod tests;

@@ -1,15 +1,15 @@
 //! All sessions: admits new ones, finds them, unloads idle ones, and restores those that are only stored.
 
 use super::event_log::EventLog;
+use super::message::request_parts;
 use super::options::LegacyOptions;
 use super::reader::{ReaderOptions, read_events};
+use super::resumption;
 use super::session::LegacySession;
 use super::transport::SessionTransport;
-use super::waiting;
 use crate::handler::Server;
 use crate::transport::lifecycle::Lifecycle;
 use crate::transport::refusal::HttpRefusal;
-use axum::http::request::Parts;
 use futures::Stream;
 use platform::clock::Clock;
 use platform::random::{random_bytes, random_text};
@@ -160,7 +160,7 @@ impl SessionRegistry {
             return Err(HttpRefusal::UnknownSession);
         }
         session.incoming.send(initialized).await.map_err(ended)?;
-        waiting::resume(self, &session).await
+        resumption::resume(&self.storage, &self.lifecycle, &session).await.map_err(storage_refusal)
     }
 
     /// The process ends: calls that wait for their clients go on in the next one.
@@ -212,13 +212,6 @@ impl SessionRegistry {
             }
         }
     }
-}
-
-/// The HTTP parts of a request that no client sent.
-pub(super) fn request_parts(principal: &Principal) -> Parts {
-    let mut parts = axum::http::Request::new(()).into_parts().0;
-    parts.extensions.insert(principal.clone());
-    parts
 }
 
 pub(super) fn storage_refusal(error: StorageError) -> HttpRefusal {
