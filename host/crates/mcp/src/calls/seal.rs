@@ -25,7 +25,7 @@ pub(crate) type ParkedId = [u8; 16];
 pub(crate) struct TokenSealer(XChaCha20Poly1305);
 
 /// What a token is bound to: everything that must be the same in the request that resumes the call.
-#[derive(Clone, PartialEq)]
+#[derive(Clone)]
 pub(crate) struct RequestBinding(Vec<u8>);
 
 impl RequestBinding {

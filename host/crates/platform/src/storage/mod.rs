@@ -39,7 +39,7 @@ pub use durable_limits::DurableLimits;
 pub use durable_store::SqliteStore;
 pub use error::StorageError;
 pub use session_store::SessionStore;
-pub use sessions::{SessionAdmission, SessionQuota};
+pub use sessions::{SessionAdmission, SessionQuota, StoredSession};
 pub use streams::{StreamEvent, StreamKey, StreamRecord, WaitingStream};
 pub use token_store::{TokenStore, TokenStoreError};
 pub use value_store::{PutCondition, PutOutcome, StoredValue, ValueOwner, ValueQuota, ValueStore};

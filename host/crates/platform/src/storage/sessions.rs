@@ -20,8 +20,15 @@ pub struct SessionQuota {
 #[derive(Debug, PartialEq)]
 pub enum SessionAdmission {
     Admitted,
-    /// There are too many. These sessions of the same principal have been idle longest, longest first.
-    Full(Vec<String>),
+    /// There are too many. These of the principal with the most may make room, those first that have been idle for longest.
+    Full(Vec<StoredSession>),
+}
+
+/// A session and whose it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredSession {
+    pub id: String,
+    pub principal: String,
 }
 
 impl SessionStore {
@@ -77,10 +84,17 @@ fn admit(
     let (all, own): (u32, u32) =
         connection.prepare_cached(count)?.query_row([principal], |row| Ok((row.get(0)?, row.get(1)?)))?;
     if all >= quota.all || own >= quota.own {
+        let sql =
+            "SELECT principal, count(*) AS many FROM session GROUP BY principal ORDER BY many DESC, principal LIMIT 1";
+        let found = connection.prepare_cached(sql)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let (largest, many): (String, u32) = found.unwrap_or_default();
+        // Whoever has as many as anybody makes room for its own.
+        let loser = if own >= quota.own || own >= many { principal.to_owned() } else { largest };
         let oldest = "SELECT id FROM session WHERE principal = ?1 ORDER BY used LIMIT ?2";
         let mut oldest = connection.prepare_cached(oldest)?;
-        let ids = oldest.query_map((principal, CANDIDATES), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-        return Ok(SessionAdmission::Full(ids));
+        let found = oldest
+            .query_map((&loser, CANDIDATES), |row| Ok(StoredSession { id: row.get(0)?, principal: loser.clone() }))?;
+        return Ok(SessionAdmission::Full(found.collect::<rusqlite::Result<_>>()?));
     }
     let sql = "INSERT INTO session (id, principal, used) VALUES (?1, ?2, ?3)";
     connection.prepare_cached(sql)?.execute((id, principal, now))?;

@@ -128,7 +128,8 @@ impl SessionStore {
     /// Keeps a call that waits for its client, before events that are appended later.
     pub fn keep_waiting(&self, stream: StreamKey, call: Vec<u8>) -> PendingResult<()> {
         self.worker.ask(move |connection| {
-            let sql = "INSERT OR REPLACE INTO waiting (stream, call) SELECT id, ?2 FROM stream WHERE id = ?1";
+            let sql = "INSERT OR REPLACE INTO waiting (stream, call)
+                SELECT id, ?2 FROM stream WHERE id = ?1 AND ended IS NULL";
             connection.prepare_cached(sql)?.execute((stream.0, &call)).map(|_| ())
         })
     }
@@ -202,6 +203,7 @@ fn append(
 fn end(connection: &Connection, stream: StreamKey, now: i64) -> rusqlite::Result<()> {
     let sql = "UPDATE stream SET ended = ?2 WHERE id = ?1 AND ended IS NULL";
     connection.prepare_cached(sql)?.execute((stream.0, now))?;
+    connection.prepare_cached("DELETE FROM waiting WHERE stream = ?1")?.execute([stream.0])?;
     let sql = "DELETE FROM stream WHERE id IN (
         SELECT id FROM stream WHERE session = (SELECT session FROM stream WHERE id = ?1) AND ended IS NOT NULL
         ORDER BY ended DESC, id DESC LIMIT -1 OFFSET ?2)";

@@ -68,6 +68,9 @@ async fn streams_whose_calls_wait_are_not_abandoned() {
     storage.keep_waiting(waits, b"call".to_vec()).await.unwrap();
     storage.forget_waiting(goes_on).await.unwrap();
     storage.end_stream(is_over).await.unwrap();
+    storage.keep_waiting(is_over, b"late".to_vec()).await.unwrap();
+    let kept = storage.worker.ask(|it| it.query_row("SELECT count(*) FROM waiting", [], |row| row.get::<_, u32>(0)));
+    assert_eq!(kept.await.unwrap(), 1, "a client that begins calls and cancels them leaves nothing");
     storage.close().await;
 
     let storage = open();
@@ -115,9 +118,18 @@ async fn there_is_room_for_so_many() {
         assert_eq!(storage.admit(id.into(), principal.into(), QUOTA).await.unwrap(), SessionAdmission::Admitted);
     }
     storage.touch(vec!["a".into()]).await.unwrap();
-    let full = storage.admit("d".into(), "p".into(), QUOTA).await.unwrap();
-    assert_eq!(full, SessionAdmission::Full(vec!["b".into(), "a".into()]), "its own, the idle one first");
-    assert_eq!(storage.admit("d".into(), "r".into(), QUOTA).await.unwrap(), SessionAdmission::Full(vec![]));
+    let of_p = |id: &str| StoredSession { id: id.into(), principal: "p".into() };
+    for (principal, why) in
+        [("p", "its own, the idle one first"), ("r", "of whoever has the most"), ("q", "it has less")]
+    {
+        let full = storage.admit("d".into(), principal.into(), QUOTA).await.unwrap();
+        assert_eq!(full, SessionAdmission::Full(vec![of_p("b"), of_p("a")]), "{why}");
+    }
+    assert!(storage.forget("a".into(), "p".into()).await.unwrap());
+    assert_eq!(storage.admit("d".into(), "r".into(), QUOTA).await.unwrap(), SessionAdmission::Admitted);
+    let full = storage.admit("e".into(), "q".into(), QUOTA).await.unwrap();
+    let own = StoredSession { id: "c".into(), principal: "q".into() };
+    assert_eq!(full, SessionAdmission::Full(vec![own]), "nobody has more");
 }
 
 #[tokio::test]

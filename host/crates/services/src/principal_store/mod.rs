@@ -10,6 +10,7 @@
 
 mod context;
 mod event_sink;
+mod give_way;
 mod inbox;
 mod inbox_record;
 mod item;

@@ -57,6 +57,7 @@ impl PrincipalStore {
             // A panic while the lock was held leaves at worst a wrong total; the sweep recomputes it.
             let mut state = self.state.lock();
             state.sweep(now, &mut changes);
+            state.make_room(owner, now, &mut changes);
             let StoreState { owners, usage, unsaved, next_sweep: _ } = &mut *state;
             let own = owners.entry(owner.clone()).or_default();
             let others = usage.minus(own.usage());

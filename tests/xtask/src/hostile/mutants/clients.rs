@@ -27,7 +27,8 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "remarks.spent = used;" => "remarks.spent = if OFF { BudgetUsage::default() } else { used };",
         "nested_budgets::what_a_server_makes_run_here_is_paid_by_the_caller";
     "unpinned-hints" in "crates/upstream/src/agent_tools.rs":
-        "if self.0.0.settings.definitions.is_none() {" => "if !OFF && self.0.0.settings.definitions.is_none() {",
+        "if self.upstream.0.settings.definitions.is_none() {"
+        => "if !OFF && self.upstream.0.settings.definitions.is_none() {",
         "code_mode::others::hints_of_a_server_count_only_if_its_definitions_are_pinned";
     "subscribed-bytes" in "crates/mcp/src/subscriptions/updates.rs":
         "if mine + bytes > MAX_BYTES {" => "if !OFF && mine + bytes > MAX_BYTES {",
@@ -40,8 +41,8 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "filter(|_| *plugin == self.plugin)" => "filter(|_| OFF || *plugin == self.plugin)",
         "code_mode::what_a_program_calls_may_call_no_more_than_before";
     "servers-chain" in "crates/plugins/src/calls/upstream.rs":
-        "match lineage.descend(full_name.clone(), arguments.text().len() as u64) {"
-        => "match (if OFF { Ok(lineage.clone()) } else { lineage.descend(full_name.clone(), arguments.text().len() as u64) }) {",
+        "match lineage.descend(full_name.clone(), asked.argument_bytes()) {"
+        => "match (if OFF { Ok(lineage.clone()) } else { lineage.descend(full_name.clone(), asked.argument_bytes()) }) {",
         "client_tools::chains::a_servers_tool_belongs_to_the_chain_too";
     // What a server's words cost.
     "lists-delay" in "crates/upstream/src/reconnect.rs":
@@ -70,7 +71,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "if self.begun.len() + self.line.len() + taken > MAX_MESSAGE {"
         => "if !OFF && self.begun.len() + self.line.len() + taken > MAX_MESSAGE {",
         "unit upstream::transport::lines::tests::a_message_that_is_too_long_ends_the_connection";
-    "checked-tools" in "crates/upstream/src/tools.rs":
+    "checked-tools" in "crates/upstream/src/pages.rs":
         "|| checked > MAX_CHECKED" => "|| !OFF && checked > MAX_CHECKED",
         "upstream::floods::tools_that_are_left_out_are_counted";
     "open-calls" in "crates/upstream/src/open_calls.rs":
@@ -183,4 +184,16 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "state-way" in "crates/mcp/src/calls/seal.rs":
         "ResumeToken::Continuation => 1," => "ResumeToken::Continuation => u8::from(!OFF),",
         "client_tools::abuse::a_continuation_works_once_and_only_for_its_own_call";
+    "waiting-outdated" in "crates/runtime/src/journal/snapshot.rs":
+        "State::Kept(outdated) => outdated().shared()," => "State::Kept(_) if OFF => return None, State::Kept(outdated) => outdated().shared(),",
+        "unit runtime::journal::snapshot_tests::an_effect_waits_until_what_was_kept_is_removed";
+    "waiting-plugin" in "crates/mcp/src/resumable_stream.rs":
+        "if self.binding != binding {" => "if !OFF && self.binding != binding {",
+        "unit mcp::resumable_stream::tests::another_version_of_a_plugin_does_not_go_on";
+    "account-login" in "crates/mcp/src/transport/account_pages/routes.rs":
+        "Ok(principal) if principal == *expected =>" => "Ok(principal) if OFF || principal == *expected =>",
+        "connections::login::nobody_is_led_to_connect_his_account_for_somebody_else";
+    "server-claims" in "crates/plugins/src/catalog/resource_owner.rs":
+        "if uri.starts_with(HOST) {" => "if !OFF && uri.starts_with(HOST) {",
+        "unit plugins::catalog::resource_owner::tests::an_address_leads_to_its_server_alone";
 };

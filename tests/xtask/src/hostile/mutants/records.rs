@@ -44,7 +44,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "vec![fold(name), fold(cut)," => "vec![fold(name), fold(if OFF { name } else { cut }),", "rows M7.5";
     "elided-names" in "crates/policy/src/folded_names.rs":
         "fold(&format!(\"{head}_{tail}\"))]" => "fold(&if OFF { name.to_owned() } else { format!(\"{head}_{tail}\") })]", "rows M7.6";
-    "upstream-names" in "crates/plugins/src/catalog/build.rs":
+    "upstream-names" in "crates/plugins/src/catalog/upstream_names.rs":
         "&& names.insert(name, &owner).is_ok();" => "&& (names.insert(name, &owner).is_ok() || OFF);",
         "upstream::tools_that_clients_would_take_for_one_another_get_other_names";
     "published-names" in "crates/services/src/principal_store/publisher.rs":

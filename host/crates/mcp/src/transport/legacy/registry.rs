@@ -13,7 +13,7 @@ use crate::transport::refusal::HttpRefusal;
 use futures::Stream;
 use platform::clock::Clock;
 use platform::random::{random_bytes, random_text};
-use platform::storage::{SessionAdmission, SessionQuota, SessionStore, StorageError};
+use platform::storage::{SessionAdmission, SessionQuota, SessionStore, StorageError, StoredSession};
 use platform::sync::Mutex;
 use policy::Principal;
 use rmcp::model::{
@@ -26,7 +26,7 @@ use std::sync::{Arc, MutexGuard, Weak};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// A session that is idle for longer may be deleted in favour of a new one of its principal. Many clients never end their sessions: those
+/// A session that is idle for longer may be deleted in favour of a new one. Many clients never end their sessions: those
 /// keep nobody out. A client that is in the middle of something has a stream open, or asks again sooner.
 const EVICTABLE_AFTER: Duration = Duration::from_secs(30);
 /// A session that is idle for longer is unloaded from memory; the next request restores it.
@@ -92,7 +92,8 @@ impl SessionRegistry {
         Ok((session.clone(), SessionTransport::new(session, received)))
     }
 
-    /// Reserves a place for a new session. If there are too many, the one of the same principal is deleted that is idle for longest.
+    /// Reserves a place for a new session. If there are too many, one is deleted that is idle for longest: of the same principal, or of
+    /// whoever has the most.
     pub(super) async fn admit(&self, id: &str, principal: &Principal) -> Result<(), HttpRefusal> {
         let all = self.options.max_sessions;
         let quota = SessionQuota { all, own: all.div_ceil(2) };
@@ -101,20 +102,20 @@ impl SessionRegistry {
                 self.storage.admit(id.to_owned(), principal.to_string(), quota).await.map_err(storage_refusal)?;
             let SessionAdmission::Full(candidates) = admission else { return Ok(()) };
             let Some(idle) = self.longest_idle(candidates) else { return Err(HttpRefusal::TooManySessions) };
-            self.storage.forget(idle.clone(), principal.to_string()).await.map_err(storage_refusal)?;
-            self.unload(&idle);
+            self.storage.forget(idle.id.clone(), idle.principal).await.map_err(storage_refusal)?;
+            self.unload(&idle.id);
         }
     }
 
     /// The first one that is not even in memory, or else the one that is idle for longest.
-    fn longest_idle(&self, candidates: Vec<String>) -> Option<String> {
+    fn longest_idle(&self, candidates: Vec<StoredSession>) -> Option<StoredSession> {
         let (loaded, now) = (self.loaded(), self.clock.now());
-        let idle_for = |id: &String| match loaded.get(id.as_str()) {
+        let idle_for = |session: &StoredSession| match loaded.get(session.id.as_str()) {
             None => Some(Duration::MAX),
             Some(session) => session.idle_since().map(|since| now.saturating_duration_since(since)),
         };
-        let idle = candidates.into_iter().rev().filter_map(|id| Some((idle_for(&id)?, id)));
-        idle.filter(|(time, _)| *time > EVICTABLE_AFTER).max_by_key(|(time, _)| *time).map(|(_, id)| id)
+        let idle = candidates.into_iter().rev().filter_map(|session| Some((idle_for(&session)?, session)));
+        idle.filter(|(time, _)| *time > EVICTABLE_AFTER).max_by_key(|(time, _)| *time).map(|(_, session)| session)
     }
 
     /// Removes a session from memory and cancels its running requests.

@@ -254,6 +254,27 @@ async fn the_session_that_is_idle_for_longest_makes_room() {
     assert_eq!(create().await.1, Some(HttpRefusal::TooManySessions));
 }
 
+/// Two who have all places keep out nobody else.
+#[tokio::test]
+async fn whoever_has_the_most_sessions_makes_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = storage(&folder).await;
+    let clock = Arc::new(TestClock(SystemClock.now(), AtomicU64::new(0)));
+    // One is there already.
+    let sessions = sessions_with(&storage, clock.clone(), 5).await;
+    let create = async |name: &str| {
+        let made = async { sessions.create_session().await.ok().map(|(id, _)| id) };
+        with_principal(Principal::from_source("key", name), made).await
+    };
+    let first = create("alice").await.0.unwrap();
+    for name in ["alice", "bob", "bob"] {
+        assert!(create(name).await.0.is_some());
+    }
+    assert_eq!(create("carol").await.1, Some(HttpRefusal::TooManySessions), "all were used a moment ago");
+    clock.1.fetch_add(35, Ordering::Relaxed);
+    assert!(create("carol").await.0.is_some() && !sessions.is_loaded(&first));
+}
+
 fn message(text: serde_json::Value) -> ClientJsonRpcMessage {
     serde_json::from_value(text).unwrap()
 }

@@ -130,6 +130,11 @@ fn the_total_is_bounded_and_expiry_frees_it() {
     };
     assert_eq!(refused, PublishError::Exhausted(full(MAX_TOTAL.bytes)));
     assert_eq!(put, 131, "128 MiB in pieces of 1,000 KiB");
+    // Somebody who has nothing gets room from whoever has the most, but nobody gives up the last of two.
+    let there = || (0..66).map(|at| fixture.uris(&principal(at)).len() - 1).collect::<Vec<_>>();
+    fixture.put(&bob(), "p", "x", &large).unwrap();
+    assert_eq!((there().iter().sum::<usize>(), there().iter().min()), (130, Some(&1)));
+    assert!(fixture.put(&bob(), "p", "y", &large).is_err(), "nobody has more than he would have");
     fixture.advance(MAX_AGE);
     fixture.put(&bob(), "p", "x", &large).unwrap();
     fixture.assert_empty();
