@@ -267,6 +267,7 @@ async fn whoever_has_the_most_sessions_makes_room() {
         with_principal(Principal::from_source("key", name), made).await
     };
     let first = create("alice").await.0.unwrap();
+    clock.1.fetch_add(1, Ordering::Relaxed);
     for name in ["alice", "bob", "bob"] {
         assert!(create(name).await.0.is_some());
     }
