@@ -20,8 +20,9 @@ pub struct SqliteStateStore {
     values: ValueStore,
     /// Of which the ids of sessions are made.
     session_key: [u8; 32],
-    /// Why the last use failed; none if it did not.
-    problem: Mutex<Option<String>>,
+    /// Why the last reading and the last writing failed; none if it did not.
+    reading: Mutex<Option<StorageError>>,
+    writing: Mutex<Option<StorageError>>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -37,21 +38,21 @@ impl SqliteStateStore {
     pub fn open(folder: &Path) -> Result<Self, OpenStateError> {
         let values = ValueStore::open(folder)?;
         let session_key = read_or_create_key(&folder.join("sessions.key"))?;
-        Ok(Self { values, session_key, problem: Mutex::default() })
+        Ok(Self { values, session_key, reading: Mutex::default(), writing: Mutex::default() })
     }
+}
 
-    /// A guest is told only that it failed.
-    fn noted<T>(&self, result: Result<T, StorageError>) -> Result<T, StateError> {
-        let failed = result.as_ref().err().map(ToString::to_string);
-        let mut problem = self.problem.lock();
-        match (&failed, &*problem) {
-            (Some(error), None) => tracing::error!("plugin state cannot be stored or loaded: {error}"),
-            (None, Some(_)) => tracing::info!("plugin state can be stored and loaded again"),
-            _ => {}
-        }
-        *problem = failed;
-        result.map_err(|_| unusable())
+/// Notes in `problem` how it went. A guest is told only that it failed.
+fn noted<T>(problem: &Mutex<Option<StorageError>>, result: Result<T, StorageError>) -> Result<T, StateError> {
+    let failed = result.as_ref().err().cloned();
+    let mut problem = problem.lock();
+    match (&failed, &*problem) {
+        (Some(error), None) => tracing::error!("plugin state cannot be stored or loaded: {error}"),
+        (None, Some(_)) => tracing::info!("plugin state can be stored and loaded again"),
+        _ => {}
     }
+    *problem = failed;
+    result.map_err(|_| unusable())
 }
 
 /// The store of a host that cannot open its own: it keeps nothing, and finds nothing that it might have kept.
@@ -97,7 +98,7 @@ fn remove_scratch(scratch: &Path) -> io::Result<()> {
 #[async_trait]
 impl StateStore for SqliteStateStore {
     async fn get(&self, owner: &StateOwner, key: &str) -> Result<Option<StateEntry>, StateError> {
-        let kept = self.noted(self.values.get(rows(owner), key.to_owned()).await)?;
+        let kept = noted(&self.reading, self.values.get(rows(owner), key.to_owned()).await)?;
         Ok(kept.map(|kept| StateEntry { value: kept.value, version: kept.version }))
     }
 
@@ -114,11 +115,11 @@ impl StateStore for SqliteStateStore {
             ExpectedVersion::Is(None) => PutCondition::Nothing,
             ExpectedVersion::Is(Some(version)) => PutCondition::Version(version),
         };
-        version(self.noted(self.values.put(rows(owner), key, value, expected, room(&quota)).await)?)
+        version(noted(&self.writing, self.values.put(rows(owner), key, value, expected, room(&quota)).await)?)
     }
 
     async fn remove(&self, owner: &StateOwner, key: String, quota: StateGrant) -> Result<bool, StateError> {
-        let removed = self.noted(self.values.remove(rows(owner), key, room(&quota)).await)?;
+        let removed = noted(&self.writing, self.values.remove(rows(owner), key, room(&quota)).await)?;
         removed.or_else(|refused| version(refused).map(|_| true))
     }
 
@@ -129,7 +130,7 @@ impl StateStore for SqliteStateStore {
         after: String,
         most: u32,
     ) -> Result<Vec<String>, StateError> {
-        self.noted(self.values.keys(rows(owner), prefix, after, most).await)
+        noted(&self.reading, self.values.keys(rows(owner), prefix, after, most).await)
     }
 
     fn session_id(&self, owner: &StateOwner) -> Option<u128> {
@@ -144,7 +145,9 @@ impl StateStore for SqliteStateStore {
     }
 
     fn problem(&self) -> Option<String> {
-        self.problem.lock().clone()
+        let problem = self.writing.lock().clone().or_else(|| self.reading.lock().clone());
+        // A store that is full still knows what it has.
+        problem.filter(|error| !matches!(error, StorageError::Full(_))).map(|error| error.to_string())
     }
 }
 

@@ -6,12 +6,17 @@ use platform::sync::Mutex;
 use plugins::catalog::{Catalog, CurrentCatalog, ResourceOwner, upstream_address};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 /// Between two looks at what has changed. Bounds what a server costs all clients that says all the time that something has changed, and
 /// a client that subscribes and unsubscribes all the time.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// How much longer than a look the pause after it is, at least. Bounds its part of a processor, however much is listened for.
+const REST: u32 = 16;
+/// URIs that are looked at without a pause for others.
+const AT_ONCE: usize = 128;
 
 /// Watched resources that the server says have changed.
 #[derive(Default)]
@@ -37,15 +42,14 @@ pub(super) async fn pass_on_updates(upstream: Upstream, updated: Arc<UpdatedReso
     let (mut wanted, mut catalogs) = (catalog.changes().wanted(), catalog.subscribe());
     let mut watched = BTreeSet::new();
     loop {
-        let now = {
-            let snapshot = catalogs.borrow_and_update().clone();
-            let wanted = wanted.borrow_and_update();
-            let own = wanted.keys().filter_map(|uri| own_uri(&snapshot, upstream.name(), uri));
-            match upstream.can_watch() {
-                true => own.map(str::to_owned).collect(),
-                false => BTreeSet::new(),
-            }
+        let began = Instant::now();
+        let snapshot = catalogs.borrow_and_update().clone();
+        let listened: Vec<Arc<str>> = wanted.borrow_and_update().keys().cloned().collect();
+        let now = match upstream.can_watch() {
+            true => own_uris(&snapshot, upstream.name(), &listened).await,
+            false => BTreeSet::new(),
         };
+        let looking = began.elapsed();
         watch_only(&upstream, &mut watched, now).await;
         tokio::select! {
             changed = wanted.changed() => if changed.is_err() { return },
@@ -57,8 +61,18 @@ pub(super) async fn pass_on_updates(upstream: Upstream, updated: Arc<UpdatedReso
                 }
             }
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(PAUSE.max(looking * REST)).await;
     }
+}
+
+/// Of what is listened for, what is this server's own.
+async fn own_uris(catalog: &Catalog, server: &str, listened: &[Arc<str>]) -> BTreeSet<String> {
+    let mut own = BTreeSet::new();
+    for some in listened.chunks(AT_ONCE) {
+        own.extend(some.iter().filter_map(|uri| own_uri(catalog, server, uri)).map(str::to_owned));
+        tokio::task::yield_now().await;
+    }
+    own
 }
 
 /// The URI by which this server knows the resource, if it is its own.

@@ -11,12 +11,15 @@ use crate::durable::Strength;
 use rusqlite::{Connection, TransactionBehavior};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 /// The open store. Clones share it.
 #[derive(Clone)]
 pub struct SessionStore {
     pub(super) worker: Arc<Worker>,
     clock: Arc<dyn Clock>,
+    /// Bytes of calls that are to be stored.
+    pub(super) queued_calls: Arc<AtomicUsize>,
 }
 
 impl SessionStore {
@@ -27,7 +30,7 @@ impl SessionStore {
         let upkeep = Arc::new(move |connection: &Connection| prune::prune(connection, seconds(time.as_ref())));
         let setup = Setup::new(connection, TransactionBehavior::Immediate, Strength::Process);
         let worker = Arc::new(Worker::start(Setup { upkeep: Some(upkeep), ..setup })?);
-        Ok(Self { worker, clock })
+        Ok(Self { worker, clock, queued_calls: Arc::default() })
     }
 
     /// Waits for all queued jobs and closes the file. Later jobs fail.

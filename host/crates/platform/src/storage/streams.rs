@@ -4,6 +4,7 @@ use super::error::StorageError;
 use super::session_store::SessionStore;
 use super::worker::{PendingResult, RejectedJob};
 use rusqlite::{Connection, OptionalExtension, Row};
+use std::sync::atomic::Ordering;
 
 /// Size that is counted for a stream without events, so that many empty ones count too.
 const STREAM_BYTES: u32 = 512;
@@ -12,6 +13,9 @@ const KEPT_ENDED: u32 = 64;
 /// One page of events for a reader that catches up. Bounds its memory.
 const PAGE_EVENTS: u32 = 64;
 const PAGE_BYTES: usize = 1 << 20;
+
+/// Bytes of calls that wait to be stored. Nobody waits until they are: bounds what a slow disk makes the host hold.
+const MAX_QUEUED_CALLS: usize = 16 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamKey(i64);
@@ -125,13 +129,27 @@ impl SessionStore {
         })
     }
 
-    /// Keeps a call that waits for its client, before events that are appended later.
-    pub fn keep_waiting(&self, stream: StreamKey, call: Vec<u8>) -> PendingResult<()> {
-        self.worker.ask(move |connection| {
+    /// Keeps a call that waits for its client, before events that are appended later. False if too much waits to be stored already.
+    pub fn keep_waiting(&self, stream: StreamKey, call: Vec<u8>) -> bool {
+        let (bytes, queued) = (call.len(), self.queued_calls.clone());
+        if queued.fetch_add(bytes, Ordering::Relaxed) + bytes > MAX_QUEUED_CALLS {
+            queued.fetch_sub(bytes, Ordering::Relaxed);
+            return false;
+        }
+        let job = move |connection: &Connection| {
             let sql = "INSERT OR REPLACE INTO waiting (stream, call)
                 SELECT id, ?2 FROM stream WHERE id = ?1 AND ended IS NULL";
             connection.prepare_cached(sql)?.execute((stream.0, &call)).map(|_| ())
-        })
+        };
+        let done = move |stored: Result<(), StorageError>| {
+            queued.fetch_sub(bytes, Ordering::Relaxed);
+            if let Err(error) = stored {
+                tracing::warn!(%error, "a call that waits for its client ends with this process");
+            }
+        };
+        // Without a store that works, it is not kept.
+        drop(self.worker.tell(job, done));
+        true
     }
 
     /// The call does not wait any more: what is kept of it is outdated.

@@ -10,7 +10,7 @@ use runtime::imports::{EventError, EventSink, PluginEvent, Provenance};
 
 impl EventSink for PrincipalStore {
     fn emit(&self, owner: &Principal, source: Provenance, event: PluginEvent) -> Result<bool, EventError> {
-        self.with_owner(owner, |own, context| {
+        self.with_writer(owner, |own, context| {
             let more = Usage::one(event.payload.len());
             context.others.plus(own.usage()).plus(more).within(MAX_TOTAL).map_err(EventError::Exhausted)?;
             let added = own.inbox.add(source, event, context.now, context.wall).map_err(EventError::Exhausted)?;

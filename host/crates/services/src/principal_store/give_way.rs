@@ -18,20 +18,20 @@ impl StoreState {
     pub(super) fn make_room(&mut self, owner: &Principal, now: Instant, changes: &mut Vec<Change>) {
         while self.usage.plus(FREE).is_full() {
             let of = |usage: Usage| if self.usage.items >= MAX_TOTAL.items { usage.items } else { usage.bytes };
-            let enough = of(self.owners.get(owner).map(OwnerData::usage).unwrap_or_default()) + of(FREE);
-            let all = self.owners.iter().map(|(name, own)| (of(own.usage()), name));
+            let enough = of(self.owners.get(owner).map(|own| own.counted).unwrap_or_default()) + of(FREE);
+            let all = self.owners.iter().map(|(name, own)| (of(own.counted), name));
             let Some((most, name)) = all.max().map(|(most, name)| (most, name.clone())) else { return };
             let Some(largest) = self.owners.get_mut(&name).filter(|_| most > enough) else { return };
-            let before = largest.usage();
+            let before = largest.counted;
             largest.give_up_oldest(now);
             let (wall, others) = (SystemTime::UNIX_EPOCH, Usage::default());
             largest.expire(&mut OwnerContext { owner: &name, now, wall, others, changes, unsaved: &mut self.unsaved });
-            let after = largest.usage();
-            if after == before {
+            largest.counted = largest.usage();
+            if largest.counted == before {
                 // It has nothing but its inbox.
                 return;
             }
-            self.usage = self.usage.minus(before).plus(after);
+            self.usage = self.usage.minus(before).plus(largest.counted);
         }
     }
 }

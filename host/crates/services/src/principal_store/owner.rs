@@ -21,6 +21,8 @@ pub(super) struct OwnerData {
     pub(super) inbox: Inbox,
     /// Oldest first.
     pub(super) runs: VecDeque<StoredRun>,
+    /// Its usage when it was changed last.
+    pub(super) counted: Usage,
     writes: BTreeMap<(String, PrivateOrigins), TokenBucket>,
 }
 

@@ -24,7 +24,7 @@ impl Publisher for PrincipalStore {
         attributes: ResourceAttributes,
     ) -> Result<String, PublishError> {
         let tail = resource::tail(&source, path);
-        self.with_owner(owner, |own, context| {
+        self.with_writer(owner, |own, context| {
             own.write(&source, context.now)?;
             put_resource(own, context, &tail, (body, attributes, source))
         })
@@ -38,7 +38,7 @@ impl Publisher for PrincipalStore {
         body: ResourceBody,
     ) -> Result<String, PublishError> {
         let tail = resource::tail(&source, path);
-        self.with_owner(owner, |own, context| {
+        self.with_writer(owner, |own, context| {
             own.write(&source, context.now)?;
             let Some(resource) = own.resources.get(&tail) else {
                 return put_resource(own, context, &tail, (body, ResourceAttributes::default(), source));
@@ -76,7 +76,7 @@ impl Publisher for PrincipalStore {
     }
 
     fn put_prompt(&self, owner: &Principal, source: Provenance, prompt: PublishedPrompt) -> Result<(), PublishError> {
-        self.with_owner(owner, |own, context| {
+        self.with_writer(owner, |own, context| {
             own.write(&source, context.now)?;
             put_prompt(own, context, source, prompt)
         })

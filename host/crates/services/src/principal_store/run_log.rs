@@ -29,7 +29,7 @@ impl PrincipalStore {
     /// `None` when there is no space for another log.
     pub fn begin_run(self: &Arc<Self>, owner: &Principal, run: Run) -> Option<RunLog> {
         let uri = RunLog::uri_of(&run.source.call);
-        self.with_owner(owner, |own, context| {
+        self.with_writer(owner, |own, context| {
             // A call that runs again writes its log again.
             own.runs.retain(|kept| kept.uri != uri);
             while own.runs.iter().filter(|kept| kept.has_ended()).count() >= MAX_ENDED
@@ -70,7 +70,7 @@ impl RunLog {
     /// `content` is JSON text; `origin` are the called tools that it was passed on from.
     pub fn append(&self, seq: u64, content: String, origin: Vec<String>) {
         let line = LoggedChunk { seq, content, origin };
-        self.store.with_owner(&self.owner, |own, context| {
+        self.store.with_writer(&self.owner, |own, context| {
             let full = context.others.plus(own.usage()).plus(Usage::one(line.content.len())).is_full();
             let Some(kept) = own.runs.iter_mut().find(|kept| kept.uri == self.uri) else { return };
             kept.next = seq + 1;

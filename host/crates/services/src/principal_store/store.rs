@@ -51,20 +51,41 @@ impl PrincipalStore {
         owner: &Principal,
         work: impl FnOnce(&mut OwnerData, &mut OwnerContext<'_>) -> R,
     ) -> R {
+        self.run(owner, false, work)
+    }
+
+    /// The same for work that adds something: others may have to give way.
+    pub(super) fn with_writer<R>(
+        &self,
+        owner: &Principal,
+        work: impl FnOnce(&mut OwnerData, &mut OwnerContext<'_>) -> R,
+    ) -> R {
+        self.run(owner, true, work)
+    }
+
+    fn run<R>(
+        &self,
+        owner: &Principal,
+        makes_room: bool,
+        work: impl FnOnce(&mut OwnerData, &mut OwnerContext<'_>) -> R,
+    ) -> R {
         let (now, wall) = (self.clock.now(), self.clock.wall());
         let mut changes = Vec::new();
         let (result, is_unsaved) = {
             // A panic while the lock was held leaves at worst a wrong total; the sweep recomputes it.
             let mut state = self.state.lock();
             state.sweep(now, &mut changes);
-            state.make_room(owner, now, &mut changes);
+            if makes_room {
+                state.make_room(owner, now, &mut changes);
+            }
             let StoreState { owners, usage, unsaved, next_sweep: _ } = &mut *state;
             let own = owners.entry(owner.clone()).or_default();
             let others = usage.minus(own.usage());
             let mut context = OwnerContext { owner, now, wall, others, changes: &mut changes, unsaved };
             own.expire(&mut context);
             let result = work(own, &mut context);
-            *usage = others.plus(own.usage());
+            own.counted = own.usage();
+            *usage = others.plus(own.counted);
             if own.is_idle(now) {
                 owners.remove(owner);
             }
@@ -91,8 +112,9 @@ impl StoreState {
         for (owner, own) in &mut self.owners {
             let (wall, others) = (SystemTime::UNIX_EPOCH, Usage::default());
             own.expire(&mut OwnerContext { owner, now, wall, others, changes, unsaved: &mut self.unsaved });
+            own.counted = own.usage();
         }
         self.owners.retain(|_, own| !own.is_idle(now));
-        self.usage = self.owners.values().fold(Usage::default(), |sum, own| sum.plus(own.usage()));
+        self.usage = self.owners.values().fold(Usage::default(), |sum, own| sum.plus(own.counted));
     }
 }

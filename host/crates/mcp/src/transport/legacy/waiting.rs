@@ -63,8 +63,9 @@ impl WaitingStore for WaitingRequest {
     fn keep(&self, call: &WaitingCall, journal: &CallJournal) {
         let text = str::from_utf8(&self.text).unwrap_or_default();
         // In the order of messages, which are stored before they are sent.
-        drop(self.storage.keep_waiting(self.key, encode(&Stored { request: text, call })));
-        *self.kept.lock() = Some(journal.clone());
+        if self.storage.keep_waiting(self.key, encode(&Stored { request: text, call })) {
+            *self.kept.lock() = Some(journal.clone());
+        }
     }
 
     fn forget(&self) -> Answer<()> {

@@ -132,6 +132,7 @@ fn the_total_is_bounded_and_expiry_frees_it() {
     assert_eq!(put, 131, "128 MiB in pieces of 1,000 KiB");
     // Somebody who has nothing gets room from whoever has the most, but nobody gives up the last of two.
     let there = || (0..66).map(|at| fixture.uris(&principal(at)).len() - 1).collect::<Vec<_>>();
+    assert!(fixture.uris(&bob()) == [INBOX] && there().iter().sum::<usize>() == 131, "who only reads takes no room");
     fixture.put(&bob(), "p", "x", &large).unwrap();
     assert_eq!((there().iter().sum::<usize>(), there().iter().min()), (130, Some(&1)));
     assert!(fixture.put(&bob(), "p", "y", &large).is_err(), "nobody has more than he would have");
