@@ -12,11 +12,11 @@ use platform::outbound::{OutboundClient, SpanExporter, SystemNetwork};
 use platform::secrets::SecretStore;
 use platform::storage::SqliteStore;
 use platform::telemetry::Tracer;
-use runtime::imports::{ModelProvider, StateStore};
+use runtime::imports::{ModelProvider, StateStore, UnusableState};
 use services::connections::ConnectionBroker;
 use services::egress::{HttpSender, SecretSearch};
 use services::model::ChatModel;
-use services::state::{SqliteStateStore, UnusableStateStore};
+use services::state::SqliteStateStore;
 use std::sync::Arc;
 
 /// Opens the audit journal, for a server or a command whose decisions are recorded. Blocks.
@@ -134,7 +134,7 @@ pub(super) async fn open_state(config: &Config) -> Result<Option<Arc<dyn StateSt
         Ok(store) => Arc::new(store),
         Err(error) => {
             tracing::error!("plugins neither store nor find anything: {error}");
-            Arc::new(UnusableStateStore(error))
+            Arc::new(UnusableState::broken(error.to_string()))
         }
     }))
 }

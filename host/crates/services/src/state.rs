@@ -10,7 +10,9 @@ use platform::folder::Folder;
 use platform::storage::{PutCondition, PutOutcome, StorageError, ValueOwner, ValueQuota, ValueStore};
 use platform::sync::Mutex;
 use policy::{HostEnvironment, Origin, PluginId, StateGrant};
-use runtime::imports::{BudgetKind, Exhaustion, ExpectedVersion, StateEntry, StateError, StateOwner, StateStore};
+use runtime::imports::{
+    BudgetKind, Exhaustion, ExpectedVersion, STATE_FAILED, StateEntry, StateError, StateOwner, StateStore,
+};
 use sha2::Sha256;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
@@ -52,11 +54,8 @@ fn noted<T>(problem: &Mutex<Option<StorageError>>, result: Result<T, StorageErro
         _ => {}
     }
     *problem = failed;
-    result.map_err(|_| unusable())
+    result.map_err(|_| StateError::Failed(STATE_FAILED.into()))
 }
-
-/// The store of a host that cannot open its own: it keeps nothing, and finds nothing that it might have kept.
-pub struct UnusableStateStore(pub OpenStateError);
 
 #[derive(Debug, thiserror::Error)]
 pub enum ForgetError {
@@ -151,40 +150,6 @@ impl StateStore for SqliteStateStore {
     }
 }
 
-#[async_trait]
-impl StateStore for UnusableStateStore {
-    async fn get(&self, _: &StateOwner, _: &str) -> Result<Option<StateEntry>, StateError> {
-        Err(unusable())
-    }
-
-    async fn put(
-        &self,
-        _: &StateOwner,
-        _: String,
-        _: Vec<u8>,
-        _: ExpectedVersion,
-        _: StateGrant,
-    ) -> Result<u64, StateError> {
-        Err(unusable())
-    }
-
-    async fn remove(&self, _: &StateOwner, _: String, _: StateGrant) -> Result<bool, StateError> {
-        Err(unusable())
-    }
-
-    async fn keys(&self, _: &StateOwner, _: String, _: String, _: u32) -> Result<Vec<String>, StateError> {
-        Err(unusable())
-    }
-
-    fn session_id(&self, _: &StateOwner) -> Option<u128> {
-        None
-    }
-
-    fn problem(&self) -> Option<String> {
-        Some(self.0.to_string())
-    }
-}
-
 fn rows(owner: &StateOwner) -> ValueOwner {
     let label = owner.knows.iter().map(Origin::to_string).collect::<Vec<_>>().join("\n");
     ValueOwner { plugin: owner.plugin.table(), principal: owner.principal.to_string(), label }
@@ -201,10 +166,6 @@ fn version(outcome: PutOutcome) -> Result<u64, StateError> {
         PutOutcome::Conflict => Err(StateError::Conflict),
         PutOutcome::TooLarge(limit) | PutOutcome::TooMany(limit) => Err(full(limit)),
     }
-}
-
-fn unusable() -> StateError {
-    StateError::Failed("the host could not store or load it; its log has the details".into())
 }
 
 #[cfg(test)]

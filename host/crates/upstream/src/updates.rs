@@ -6,7 +6,7 @@ use platform::sync::Mutex;
 use plugins::catalog::{Catalog, CurrentCatalog, ResourceOwner, upstream_address};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Between two looks at what has changed. Bounds what a server costs all clients that says all the time that something has changed, and
@@ -42,14 +42,14 @@ pub(super) async fn pass_on_updates(upstream: Upstream, updated: Arc<UpdatedReso
     let (mut wanted, mut catalogs) = (catalog.changes().wanted(), catalog.subscribe());
     let mut watched = BTreeSet::new();
     loop {
-        let began = Instant::now();
+        let began = upstream.0.clock.now();
         let snapshot = catalogs.borrow_and_update().clone();
         let listened: Vec<Arc<str>> = wanted.borrow_and_update().keys().cloned().collect();
         let now = match upstream.can_watch() {
             true => own_uris(&snapshot, upstream.name(), &listened).await,
             false => BTreeSet::new(),
         };
-        let looking = began.elapsed();
+        let looking = upstream.0.clock.now().saturating_duration_since(began);
         watch_only(&upstream, &mut watched, now).await;
         tokio::select! {
             changed = wanted.changed() => if changed.is_err() { return },

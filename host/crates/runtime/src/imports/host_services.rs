@@ -5,8 +5,9 @@ use super::events::{EventError, EventSink, PluginEvent};
 use super::http::{Egress, NoEgress};
 use super::provenance::Provenance;
 use super::publish::{PublishError, PublishedPrompt, Publisher, ResourceAttributes};
-use super::state::{NoState, StateStore};
+use super::state::StateStore;
 use super::types::{BudgetKind, Exhaustion, ResourceBody};
+use super::unusable_state::UnusableState;
 use super::wasi::OpenFiles;
 use policy::Principal;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ impl HostServices {
         Self {
             publisher: Arc::new(Nobody),
             events: Arc::new(Nobody),
-            state: Arc::new(NoState),
+            state: Arc::new(UnusableState::NO_FOLDER),
             egress: Arc::new(NoEgress),
             connections: Arc::new(NoConnections),
             open_files: OpenFiles::new(0),

@@ -39,6 +39,7 @@ mod state;
 mod steering;
 mod streams;
 mod types;
+mod unusable_state;
 pub mod wasi;
 
 pub use agent_tools::{
@@ -90,4 +91,5 @@ pub use types::{
     Annotations, Blob, BudgetKind, CallContext, Content, ContentData, EmbeddedResource, Execution, Exhaustion,
     GuestDenial, Icon, ResourceBody, ResourceLink, Role, Tool, ToolAnnotations, ToolError, ToolResult, check_link,
 };
+pub use unusable_state::{STATE_FAILED, UnusableState};
 pub use wasi::{DiskQuota, ENTRY_SIZE, OpenFiles, QuotaUse, SandboxUses};

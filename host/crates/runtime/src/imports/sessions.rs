@@ -3,7 +3,7 @@
 //! it cannot be guessed all the same, since a component may use it as a key elsewhere.
 
 use super::import_span::ErrorName;
-use super::state::{ExpectedVersion, HOST_KEY, NoState, PluginState, StateError};
+use super::state::{ExpectedVersion, HOST_KEY, PluginState, StateError};
 use platform::random::unique_id;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
@@ -50,7 +50,7 @@ impl<'a> Session<'a> {
     /// Checks that there is such a session, and that it may be used.
     pub fn open(&self, id: &str) -> Result<(), SessionError> {
         self.state.granted()?;
-        let Some(own) = self.state.session_id() else { return Ok(NoState::none()?) };
+        let Some(own) = self.state.session_id() else { return Err(self.state.why_nothing_is_kept().into()) };
         if id == to_uuid(own) { Ok(()) } else { Err(SessionError::NoSuchSession) }
     }
 
@@ -102,8 +102,8 @@ fn row(key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::imports::CallContext;
     use crate::imports::call_scope::CallScope;
+    use crate::imports::{CallContext, UnusableState};
     use crate::journal::CallJournal;
     use policy::{Authority, Limits, Lineage, PluginId, Side};
     use std::sync::Arc;
@@ -130,7 +130,7 @@ mod tests {
         let authority = Arc::new(Authority::new(plugin, &requests, &grants));
         let scope = CallScope::new(CallContext::new("local"), authority, lineage, limits);
         let journal = CallJournal::default();
-        let session = Session::new(PluginState::new(&scope, &NoState, &journal));
+        let session = Session::new(PluginState::new(&scope, &UnusableState::NO_FOLDER, &journal));
         assert_eq!(session.id(), session.id(), "one for the whole call");
         let Err(SessionError::State(StateError::Failed(reason))) = session.open(&session.id()) else {
             panic!("nothing can be opened")

@@ -8,6 +8,7 @@
 use super::call_scope::CallScope;
 use super::import_span::ErrorName;
 use super::types::{BudgetKind, Exhaustion, GuestDenial};
+use super::unusable_state::{NO_FOLDER, STATE_FAILED};
 use crate::journal::{Again, CallJournal, bytes};
 use async_trait::async_trait;
 use platform::text::truncate_chars;
@@ -100,45 +101,6 @@ pub trait StateStore: Send + Sync {
     }
 }
 
-/// A host without a state folder.
-pub(super) struct NoState;
-
-impl NoState {
-    pub(super) fn none<T>() -> Result<T, StateError> {
-        Err(StateError::Failed("this host has no state folder, so nothing can be stored".into()))
-    }
-}
-
-#[async_trait]
-impl StateStore for NoState {
-    async fn get(&self, _: &StateOwner, _: &str) -> Result<Option<StateEntry>, StateError> {
-        Self::none()
-    }
-
-    async fn put(
-        &self,
-        _: &StateOwner,
-        _: String,
-        _: Vec<u8>,
-        _: ExpectedVersion,
-        _: StateGrant,
-    ) -> Result<u64, StateError> {
-        Self::none()
-    }
-
-    async fn remove(&self, _: &StateOwner, _: String, _: StateGrant) -> Result<bool, StateError> {
-        Self::none()
-    }
-
-    async fn keys(&self, _: &StateOwner, _: String, _: String, _: u32) -> Result<Vec<String>, StateError> {
-        Self::none()
-    }
-
-    fn session_id(&self, _: &StateOwner) -> Option<u128> {
-        None
-    }
-}
-
 /// One call's access to its plugin's values for its principal.
 pub struct PluginState<'a> {
     scope: &'a CallScope,
@@ -153,6 +115,12 @@ pub(super) struct Granted {
 }
 
 impl<'a> PluginState<'a> {
+    /// Why nothing is kept where there is not even a session.
+    pub(super) fn why_nothing_is_kept(&self) -> StateError {
+        let told = if self.store.problem().is_some() { STATE_FAILED } else { NO_FOLDER };
+        StateError::Failed(told.into())
+    }
+
     pub(super) fn new(scope: &'a CallScope, store: &'a dyn StateStore, journal: &'a CallJournal) -> Self {
         Self { scope, store, journal }
     }

@@ -1,0 +1,64 @@
+//! The state store of a host that has none, or cannot use its own.
+
+use super::state::{ExpectedVersion, StateEntry, StateError, StateOwner, StateStore};
+use async_trait::async_trait;
+use policy::StateGrant;
+
+/// A store that keeps nothing, and finds nothing that it might have kept.
+pub struct UnusableState {
+    /// What guests are told.
+    told: &'static str,
+    problem: Option<String>,
+}
+
+pub(super) const NO_FOLDER: &str = "this host has no state folder, so nothing can be stored";
+/// What guests are told of a store that fails.
+pub const STATE_FAILED: &str = "the host could not store or load it; its log has the details";
+
+impl UnusableState {
+    /// Of a host without a state folder.
+    pub(super) const NO_FOLDER: Self = Self { told: NO_FOLDER, problem: None };
+
+    /// Of a host that cannot open its own.
+    pub fn broken(problem: String) -> Self {
+        Self { told: STATE_FAILED, problem: Some(problem) }
+    }
+
+    fn refuse<T>(&self) -> Result<T, StateError> {
+        Err(StateError::Failed(self.told.into()))
+    }
+}
+
+#[async_trait]
+impl StateStore for UnusableState {
+    async fn get(&self, _: &StateOwner, _: &str) -> Result<Option<StateEntry>, StateError> {
+        self.refuse()
+    }
+
+    async fn put(
+        &self,
+        _: &StateOwner,
+        _: String,
+        _: Vec<u8>,
+        _: ExpectedVersion,
+        _: StateGrant,
+    ) -> Result<u64, StateError> {
+        self.refuse()
+    }
+
+    async fn remove(&self, _: &StateOwner, _: String, _: StateGrant) -> Result<bool, StateError> {
+        self.refuse()
+    }
+
+    async fn keys(&self, _: &StateOwner, _: String, _: String, _: u32) -> Result<Vec<String>, StateError> {
+        self.refuse()
+    }
+
+    fn session_id(&self, _: &StateOwner) -> Option<u128> {
+        None
+    }
+
+    fn problem(&self) -> Option<String> {
+        self.problem.clone()
+    }
+}
