@@ -82,7 +82,7 @@ pub use schema::{
     LazySchema, Schema, SchemaError, check_schema_extent, to_current_draft, to_portable, unportable_parts,
 };
 pub use sessions::{Session, SessionError};
-pub use state::{ExpectedVersion, PluginState, StateEntry, StateError, StateOwner, StateStore};
+pub use state::{ExpectedVersion, PluginState, STATE_FAILED, StateEntry, StateError, StateOwner, StateStore};
 pub use steering::{
     MAX_MESSAGE as MAX_STEERING_MESSAGE, MAX_UNREAD as MAX_UNREAD_MESSAGES, Received, Steering, SteeringChanges,
     SteeringError, SteeringMessage,
@@ -91,5 +91,5 @@ pub use types::{
     Annotations, Blob, BudgetKind, CallContext, Content, ContentData, EmbeddedResource, Execution, Exhaustion,
     GuestDenial, Icon, ResourceBody, ResourceLink, Role, Tool, ToolAnnotations, ToolError, ToolResult, check_link,
 };
-pub use unusable_state::{STATE_FAILED, UnusableState};
+pub use unusable_state::UnusableState;
 pub use wasi::{DiskQuota, ENTRY_SIZE, OpenFiles, QuotaUse, SandboxUses};

@@ -8,7 +8,6 @@
 use super::call_scope::CallScope;
 use super::import_span::ErrorName;
 use super::types::{BudgetKind, Exhaustion, GuestDenial};
-use super::unusable_state::{NO_FOLDER, STATE_FAILED};
 use crate::journal::{Again, CallJournal, bytes};
 use async_trait::async_trait;
 use platform::text::truncate_chars;
@@ -67,6 +66,11 @@ pub enum ExpectedVersion {
     /// This version; `None`: no value.
     Is(Option<u64>),
 }
+
+/// What guests are told where there is no state folder.
+pub(super) const NO_FOLDER: &str = "this host has no state folder, so nothing can be stored";
+/// What guests are told of a store that fails.
+pub const STATE_FAILED: &str = "the host could not store or load it; its log has the details";
 
 /// Stores values; implemented by `services::state`. A successful write is durable.
 #[async_trait]

@@ -1,6 +1,6 @@
 //! The state store of a host that has none, or cannot use its own.
 
-use super::state::{ExpectedVersion, StateEntry, StateError, StateOwner, StateStore};
+use super::state::{ExpectedVersion, NO_FOLDER, STATE_FAILED, StateEntry, StateError, StateOwner, StateStore};
 use async_trait::async_trait;
 use policy::StateGrant;
 
@@ -10,10 +10,6 @@ pub struct UnusableState {
     told: &'static str,
     problem: Option<String>,
 }
-
-pub(super) const NO_FOLDER: &str = "this host has no state folder, so nothing can be stored";
-/// What guests are told of a store that fails.
-pub const STATE_FAILED: &str = "the host could not store or load it; its log has the details";
 
 impl UnusableState {
     /// Of a host without a state folder.
