@@ -249,11 +249,13 @@ const LOCK: &[Row] = &[
     ),
 ];
 
-/// An entry of the compile cache, which begins with the host's own MAC.
+/// The smallest entry of the compile cache, since the largest ones are larger than a component may be. An entry begins
+/// with the host's own MAC.
 fn compiled() -> Vec<u8> {
-    let entries = fs::read_dir(paths::cache()).unwrap().map(|entry| entry.unwrap().path());
-    let entry = entries.into_iter().find(|path| path.extension() == Some("bin".as_ref())).unwrap();
-    fs::read(entry).unwrap()
+    let entries = fs::read_dir(paths::cache()).unwrap().filter_map(Result::ok);
+    let entries = entries.filter(|entry| entry.path().extension() == Some("bin".as_ref()));
+    let sizes = entries.filter_map(|entry| Some((entry.metadata().ok()?.len(), entry.path())));
+    fs::read(sizes.min().unwrap().1).unwrap()
 }
 
 /// Asserts that every row is refused, and returns their number.
