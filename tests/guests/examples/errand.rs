@@ -1,9 +1,9 @@
 //! Goes through `path`, a step in each line, and says what came of each: files of `/work`, HTTP requests, `ask`, which asks
-//! the user for a name, `confirm`, which goes on only if there is one, and `map`, which makes a hash map. Files and answers
+//! the user for a name, `confirm`, which goes on only if there is one, `map`, which makes a hash map, and `say`, a chunk. Files and answers
 //! that are read in parts stay open from one line to another. With `n`, a checkpoint is saved after each line.
 
 use guests::client::{self, Form, FormAnswer};
-use guests::{Outcome, ToolError, checkpoint, failed};
+use guests::{Outcome, ToolError, checkpoint, failed, output, text};
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -18,7 +18,7 @@ guests::guest! {
         let mut said: Vec<String> = String::from_utf8_lossy(&restored).lines().map(str::to_owned).collect();
         for line in args.path_or("").lines().skip(said.len()) {
             let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-            let (first, text) = rest.split_once(' ').unwrap_or((rest, ""));
+            let (first, words) = rest.split_once(' ').unwrap_or((rest, ""));
             let done = match word {
                 "ask" => ask()?,
                 "map" => Ok(map()),
@@ -30,9 +30,9 @@ guests::guest! {
                     Ok(no) if no == "no" => return Err(failed("it was not confirmed")),
                     said => said,
                 },
-                "get" => request(Method::Get, first, "", text).map(answered),
-                "post" => request(Method::Post, first, text, "").map(answered),
-                "put" => request(Method::Put, first, text, "").map(answered),
+                "get" => request(Method::Get, first, "", words).map(answered),
+                "post" => request(Method::Post, first, words, "").map(answered),
+                "put" => request(Method::Put, first, words, "").map(answered),
                 "begin" => request(Method::Get, first, "", "").map(|answer| {
                     let status = answer.status();
                     let body = answer.consume().expect("the first look");
@@ -40,10 +40,14 @@ guests::guest! {
                     status.to_string()
                 }),
                 "more" => open.more(first.parse().unwrap_or(1)),
-                "send" => open.send(first, text),
+                "send" => open.send(first, words),
                 "sent" => open.sent(),
+                "say" => match output::emit(&[text(rest)]) {
+                    Ok(seq) => Ok(seq.to_string()),
+                    Err(error) => Err(format!("{error:?}")),
+                },
                 "burn" => Ok(burn(first.parse().unwrap_or_default())),
-                _ => files(&mut open, word, first, text).map_err(|error| error.to_string()),
+                _ => files(&mut open, word, first, words).map_err(|error| error.to_string()),
             };
             said.push(format!("{word}: {}", done.unwrap_or_else(|error| format!("failed: {error}"))));
             if args.n.is_some() {

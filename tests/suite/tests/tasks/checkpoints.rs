@@ -61,6 +61,46 @@ fn what_a_call_is_charged_is_what_it_has_used() {
     assert!((fuel(&plain) / fuel(&killed) - 1.0).abs() < 0.02, "{plain} {killed}");
 }
 
+/// The output of a task as its resource shows it, and what its result says of its chunks.
+#[test]
+fn what_a_call_has_said_before_a_checkpoint_stays_with_its_task() {
+    let lines = "say one\nask\nsay two\nsay three\nask\nask\nsay four\nask\nsay five";
+    let [plain, killed] = [false, true].map(|killed| run(World::with("", ""), lines, killed));
+    let said = |(ended, _): &(Value, BTreeSet<String>)| {
+        let summary = &ended["result"]["_meta"]["dev.portcullis/stream"];
+        [&summary["chunks"], &summary["dropped"], &summary["sha256"]].map(Value::clone)
+    };
+    assert_eq!(said(&plain)[..2], [json!(5), json!(0)], "{}", plain.0);
+    assert_eq!(said(&plain), said(&killed), "{}", killed.0);
+    assert_eq!(text(&plain.0), text(&killed.0), "chunks keep their numbers");
+}
+
+#[test]
+fn a_process_that_begins_at_a_checkpoint_shows_what_was_said_before() {
+    let mut client = World::with("", "").start(None);
+    let call = json!({"name": "errand__run", "arguments": {"path": "say one\nsay two\nask\nsay three", "n": 1}});
+    let task = eventually(PATIENCE, || {
+        client.request("tools/call", call.clone()).result()["taskId"].as_str().map(str::to_owned)
+    });
+    let task = task.unwrap_or_else(|| panic!("no call becomes a task"));
+    let mut answer: Vec<String> = Vec::new();
+    for expected in [vec!["one", "two"], vec!["one", "two", "three"]] {
+        if let Some(key) = answer.pop() {
+            let responses = answers(&[(&*key, "Ada")]);
+            client.request("tasks/update", json!({"taskId": task, "inputResponses": responses})).result();
+        }
+        let now = wait_for(&mut client, &task, |task| task["status"] != "working");
+        answer.extend(now["inputRequests"].as_object().into_iter().flatten().map(|(key, _)| key.clone()));
+        client.server.restart_stdio();
+        let read = client.request("resources/read", json!({"uri": format!("portcullis://tasks/{task}")}));
+        let shown: Value = serde_json::from_str(read.result()["contents"][0]["text"].as_str().unwrap()).unwrap();
+        let output = &shown["output"];
+        let chunks = output["chunks"].as_array().unwrap_or_else(|| panic!("{shown}"));
+        let said: Vec<_> = chunks.iter().map(|chunk| chunk["content"][0]["text"].as_str().unwrap()).collect();
+        assert_eq!((said.len(), &output["dropped"], said), (expected.len(), &json!(0), expected), "{shown}");
+    }
+}
+
 /// Each of its instances asks for the seed of its hash maps where the one before did not.
 #[test]
 fn a_call_with_hash_maps_goes_on_behind_its_checkpoints() {

@@ -11,10 +11,13 @@ use policy::{PluginId, Principal, PrivateOrigins};
 use protocol::content::to_blocks;
 use runtime::engine::TaskOwner;
 use runtime::imports::{
-    CallContext, CallSink, Chunk, Content, ContentData, OutputError, ProgressReport, Provenance, ResourceBody, Role,
+    CallContext, CallSink, Chunk, Content, ContentData, EarlierChunks, OutputError, ProgressReport, Provenance,
+    ResourceBody, Role,
 };
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use services::principal_store::{PrincipalStore, Run, RunLog};
+use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
 use std::sync::{Arc, MutexGuard};
 
@@ -45,6 +48,17 @@ struct ChunkState {
     /// Of what is logged.
     bytes: u64,
     /// The end of the newest text that is logged and may be shown to a model.
+    newest: String,
+}
+
+/// The state of a record, in the form in which it is kept with a checkpoint.
+#[derive(Serialize, Deserialize)]
+struct Counted {
+    emitted: u64,
+    sent: u64,
+    /// Of a hash that goes on, in hexadecimal.
+    hash: String,
+    bytes: u64,
     newest: String,
 }
 
@@ -93,6 +107,13 @@ impl ChunkRecord {
         self.state().count_sent(seq, content);
     }
 
+    /// Begins the log with what is kept of an earlier run of the call.
+    pub(crate) fn resume_log(&self, kept: &str) {
+        let Chunks { store, owner, .. } = &*self.0;
+        let log = store.resume_run(owner, self.0.run(), kept);
+        self.state().log = Some(log);
+    }
+
     /// Writes a chunk that the client does not read to the run log.
     pub(crate) fn log_chunk(&self, seq: u64, chunk: Chunk) {
         self.0.log_chunk(seq, chunk);
@@ -106,7 +127,7 @@ impl ChunkRecord {
     /// What a model has not seen of a call that failed; none if there was no chunk, or the client has read them all.
     pub(crate) fn note_of_failure(&self) -> Option<String> {
         let ChunkState { emitted, bytes, newest, log, .. } = &*self.state();
-        let log = log.as_ref()?;
+        let log = log.as_ref().filter(|_| *emitted > 0)?;
         let mut note = format!("Before that it gave {emitted} partial results ({}).", ByteSize(*bytes));
         if let Some(log) = log {
             note += &format!(" The resource {} keeps the newest.", log.uri());
@@ -132,7 +153,32 @@ impl ChunkRecord {
     }
 }
 
+impl Counted {
+    /// None for anything but what [`ChunkState::counted`] gave.
+    fn restore(bytes: &[u8]) -> Option<ChunkState> {
+        let Self { emitted, sent, hash, bytes, newest } = serde_json::from_slice(bytes).ok()?;
+        let hash = HEXLOWER.decode(hash.as_bytes()).ok()?;
+        let hash = Sha256::deserialize(hash.as_slice().try_into().ok()?).ok()?;
+        Some(ChunkState { emitted, sent, hash, log: None, bytes, newest })
+    }
+}
+
 impl ChunkState {
+    fn counted(&self) -> Option<Vec<u8>> {
+        let Self { emitted, sent, hash, bytes, newest, .. } = self;
+        let hash = HEXLOWER.encode(&hash.serialize());
+        let counted = Counted { emitted: *emitted, sent: *sent, hash, bytes: *bytes, newest: newest.clone() };
+        serde_json::to_vec(&counted).ok()
+    }
+
+    /// Counts chunks that earlier runs of the call have sent.
+    fn catch_up(&mut self, earlier: &EarlierChunks) {
+        match earlier.counted.as_deref().and_then(Counted::restore) {
+            Some(counted) => *self = Self { log: self.log.take(), ..counted },
+            None => self.emitted += earlier.chunks,
+        }
+    }
+
     fn count_sent(&mut self, seq: u64, content: &[Content]) {
         self.emitted = seq + 1;
         self.sent += 1;
@@ -146,23 +192,24 @@ impl ChunkState {
 }
 
 impl Chunks {
+    fn run(&self) -> Run {
+        let source = Provenance {
+            plugin: self.plugin.cli_name(),
+            call: self.call.to_string(),
+            correlation_id: self.correlation.clone(),
+            // No call reads a log.
+            knows: PrivateOrigins::new(),
+        };
+        Run { source, tool: self.tool.to_string() }
+    }
+
     fn log_chunk(&self, seq: u64, chunk: Chunk) {
         let mut state = self.state.lock();
         state.bytes += chunk.content.iter().map(Content::size).sum::<u64>();
         if let Some(text) = chunk.content.iter().rev().find_map(text_for_models) {
             state.newest = shown_end(text);
         }
-        let begin = || {
-            let source = Provenance {
-                plugin: self.plugin.cli_name(),
-                call: self.call.to_string(),
-                correlation_id: self.correlation.clone(),
-                // No call reads a log.
-                knows: PrivateOrigins::new(),
-            };
-            let run = Run { source, tool: self.tool.to_string() };
-            self.store.begin_run(&self.owner, run)
-        };
+        let begin = || self.store.begin_run(&self.owner, self.run());
         match state.log.get_or_insert_with(begin).is_some() {
             true => state.count_sent(seq, &chunk.content),
             false => state.emitted = seq + 1,
@@ -184,6 +231,14 @@ impl CallSink for Chunks {
 
     fn replayed_chunk(&self, seq: u64, chunk: Chunk) {
         self.log_chunk(seq, chunk);
+    }
+
+    fn counted(&self) -> Option<Vec<u8>> {
+        self.state.lock().counted()
+    }
+
+    fn catch_up(&self, earlier: EarlierChunks) {
+        self.state.lock().catch_up(&earlier);
     }
 
     fn progress(&self, _report: ProgressReport) {}
@@ -246,6 +301,26 @@ mod tests {
         record.count_sent(3, &[Content::text("")]);
         let summary = record.summary().unwrap();
         assert_eq!((&summary["chunks"], &summary["dropped"], &summary["log"]), (&json!(4), &json!(2), &Value::Null));
+    }
+
+    #[test]
+    fn a_later_run_counts_and_hashes_on() {
+        let (whole, store, _) = record();
+        let call = CallContext { id: whole.call_id().clone(), ..CallContext::new("local") };
+        let plugin = PluginId { side: Side::Server, name: "p".into() };
+        let later = ChunkRecord::new(store, &call, plugin, "p__t".into());
+        let chunk = |text: &str| Chunk { content: vec![Content::text(text)], origin: vec![] };
+        whole.log_chunk(0, chunk("one"));
+        let counted = whole.sink().counted();
+        later.sink().catch_up(EarlierChunks { chunks: 1, bytes: 3, counted });
+        for record in [&whole, &later] {
+            record.log_chunk(1, chunk("two"));
+        }
+        assert_eq!(whole.summary(), later.summary());
+        assert_eq!(whole.note_of_failure(), later.note_of_failure());
+        // What somebody else has written counts nothing.
+        later.sink().catch_up(EarlierChunks { chunks: 2, bytes: 3, counted: Some(b"{}".to_vec()) });
+        assert_eq!((later.emitted(), &later.summary().unwrap()["dropped"]), (4, &json!(2)));
     }
 
     #[tokio::test]

@@ -16,10 +16,10 @@ use platform::sync::Mutex;
 use policy::Overflow;
 use protocol::content::to_plain_text;
 use rmcp::service::ServiceError;
-use runtime::imports::{CallSink, Chunk, LogLevel, OutputError, ProgressReport};
+use runtime::imports::{CallSink, Chunk, EarlierChunks, LogLevel, OutputError, ProgressReport};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 /// Chunks that may wait for the client: at most 1 MiB for each call.
@@ -32,6 +32,8 @@ pub(crate) enum CallEvent {
     Ring,
     Progress(Box<ProgressReport>),
     Log(LogLevel, String),
+    /// Somebody waits until everything before it is sent.
+    Flush(oneshot::Sender<()>),
     Request(Box<PendingRequest>),
 }
 
@@ -102,6 +104,22 @@ impl CallSink for EventQueue {
 
     fn replayed_chunk(&self, seq: u64, chunk: Chunk) {
         self.record.log_chunk(seq, chunk);
+    }
+
+    async fn flush(&self) {
+        let (done, taken) = oneshot::channel();
+        if self.to.send(CallEvent::Flush(done)).await.is_ok() {
+            // A stream that is gone sends nothing any more.
+            let _ = taken.await;
+        }
+    }
+
+    fn counted(&self) -> Option<Vec<u8>> {
+        self.record.sink().counted()
+    }
+
+    fn catch_up(&self, earlier: EarlierChunks) {
+        self.record.sink().catch_up(earlier);
     }
 
     fn progress(&self, report: ProgressReport) {
@@ -249,6 +267,10 @@ impl EventStream {
                 None
             }
             CallEvent::Log(level, message) => format.and_then(|format| format.log(level, message)),
+            CallEvent::Flush(done) => {
+                let _ = done.send(());
+                None
+            }
             CallEvent::Ring | CallEvent::Request(_) => None,
         };
         match notification {

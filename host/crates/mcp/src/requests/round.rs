@@ -235,7 +235,7 @@ fn take_up(
 pub(super) struct StartedCall {
     running: RunningCallGuard,
     steering: Option<Steering>,
-    record: ChunkRecord,
+    pub(super) record: ChunkRecord,
     stateless: bool,
     journal: CallJournal,
     /// Of a call that may become a task.

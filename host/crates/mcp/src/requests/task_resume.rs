@@ -12,8 +12,9 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use platform::audit::{AuditEvent, AuditRecord};
 use platform::telemetry::ResourceUsage;
+use policy::Principal;
 use runtime::engine::{CallError, FuelAccount};
-use runtime::imports::{CallContext, ResourceBody, SteeringMessage};
+use runtime::imports::{CallContext, SteeringMessage};
 use runtime::journal::CallJournal;
 use services::principal_store::RunLog;
 use std::sync::{Arc, Weak};
@@ -28,11 +29,17 @@ impl TaskCalls {
 }
 
 impl CallMaker for TaskCalls {
-    fn make(&self, call: TaskCall, task: TaskRecord, journal: CallJournal) -> BoxFuture<'static, MadeCall> {
+    fn make(
+        &self,
+        call: TaskCall,
+        task: TaskRecord,
+        journal: CallJournal,
+        output: Option<String>,
+    ) -> BoxFuture<'static, MadeCall> {
         let server = self.0.upgrade();
         async move {
             let server = server.ok_or_else(|| NotMade::NotYet("the host is ending".into()))?;
-            make(&server, call, task, journal).await
+            make(&server, call, task, journal, output).await
         }
         .boxed()
     }
@@ -75,16 +82,18 @@ impl CallMaker for TaskCalls {
         server.running_calls.put_back(&task.principal(), &task.call, message)
     }
 
-    fn output(&self, task: &TaskRecord) -> Option<String> {
-        let log = RunLog::uri_of(&task.call);
-        match self.0.upgrade()?.principal_store.read(&task.principal(), &log)?.body {
-            ResourceBody::Text(text) => Some(text),
-            ResourceBody::Blob(_) => None,
-        }
+    fn output(&self, owner: &Principal, call: &str, known: u64) -> Option<(u64, String)> {
+        self.0.upgrade()?.principal_store.kept_log(owner, &RunLog::uri_of(call), known)
     }
 }
 
-async fn make(server: &Arc<ServerContext>, call: TaskCall, task: TaskRecord, journal: CallJournal) -> MadeCall {
+async fn make(
+    server: &Arc<ServerContext>,
+    call: TaskCall,
+    task: TaskRecord,
+    journal: CallJournal,
+    output: Option<String>,
+) -> MadeCall {
     let TaskCall { tool, version, arguments, abilities, declaration, shows_remedies, idempotency_key, survive: _ } =
         call;
     server.catalog.when(|catalog| catalog.tool(&tool).is_some() || catalog.upstream_tool(&tool).is_some()).await;
@@ -106,6 +115,9 @@ async fn make(server: &Arc<ServerContext>, call: TaskCall, task: TaskRecord, jou
     let input = RequestInput::new(abilities, None, ReverseParams { declaration, retry: None });
     let started =
         StartedCall::register(server, &tool.into(), &target, &context, true, journal, Some(FuelAccount::default()));
+    if let Some(output) = output {
+        started.record.resume_log(&output);
+    }
     let live = started.live(server, target, context, None, input);
     let remedies = if shows_remedies { Remedies::Shown } else { Remedies::Withheld };
     Ok((live, task_call::finish(server.clone(), remedies)))

@@ -6,7 +6,7 @@ use crate::client::chunk_record::ChunkRecord;
 use crate::client_tools::{ToolDeclaration, stored};
 use futures::future::BoxFuture;
 use plugins::calls::FinishedCall;
-use policy::Survive;
+use policy::{Principal, Survive};
 use rmcp::ErrorData;
 use rmcp::model::JsonObject;
 use runtime::engine::CallError;
@@ -43,7 +43,14 @@ pub(crate) struct TaskCall {
 
 /// Makes the calls of stored tasks again. Requests know how, and tasks do not.
 pub(crate) trait CallMaker: Send + Sync {
-    fn make(&self, call: TaskCall, task: TaskRecord, journal: CallJournal) -> BoxFuture<'static, MadeCall>;
+    /// `output` is what an earlier run of it had sent to nobody, as [`Self::output`] gave it.
+    fn make(
+        &self,
+        call: TaskCall,
+        task: TaskRecord,
+        journal: CallJournal,
+        output: Option<String>,
+    ) -> BoxFuture<'static, MadeCall>;
     /// Records the end of a task's call that will not be made again.
     fn record_end(&self, task: &TaskRecord);
     /// What the call of a task has paid for is not known any more: it is never made again, or pays for it once more.
@@ -52,8 +59,9 @@ pub(crate) trait CallMaker: Send + Sync {
     fn steer(&self, task: &TaskRecord, message: SteeringMessage) -> Result<(), String>;
     /// Puts a message back that the call of a task has not read in an earlier run. The error is a sentence.
     fn put_back(&self, task: &TaskRecord, message: SteeringMessage) -> Result<(), String>;
-    /// What the call has sent to nobody so far, as its log shows it: JSON text; none if there is no log.
-    fn output(&self, task: &TaskRecord) -> Option<String>;
+    /// What this call has sent to nobody so far, as its log shows it, and the number of the next chunk. None if there are not
+    /// more than `known`.
+    fn output(&self, owner: &Principal, call: &str, known: u64) -> Option<(u64, String)>;
 }
 
 pub(crate) type MadeCall = Result<(LiveCall, Finish), NotMade>;

@@ -107,13 +107,12 @@ impl Tasks {
 impl CreatedTask {
     /// Serves its call from now on, once another process could go on with it. Returns the id, and how the task stands.
     pub(crate) async fn start(mut self, mut live: LiveCall, finish: Finish) -> Option<(TaskId, TaskRecord)> {
-        let Stored { tasks, id, stored, survive, .. } = self.0.as_ref()?;
-        let fence = stored.as_ref()?.1.fence;
+        let Stored { tasks, id, record, survive, .. } = self.0.as_ref()?;
         // Another process may go on with it from now on.
         if !live.life().journal.note_effect().await {
             return None;
         }
-        tasks.store_journal(id, (fence, *survive), live.life()).await;
+        tasks.store_journal(id, record, *survive, live.life()).await;
         let Stored { tasks, id, record, stored, survive: _, starting } = self.0.take()?;
         let (revision, lease) = stored?;
         let (running, control) = RunningTask::new(lease);

@@ -16,8 +16,9 @@ use super::timeline::Timeline;
 use crate::calls::live::{CallLife, LiveCall};
 use platform::durable::{Answer, DurableError, DurableStore, Entries, Expected, Fence, Key, Revision, Strength};
 use policy::Survive;
-use runtime::journal::{CallJournal, JournalLog, JournalRoom, RoomChange};
+use runtime::journal::{BeforeCheckpoint, CallJournal, JournalLog, JournalRoom, RoomChange};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// How long tasks may take to end or to be left when the process stops.
@@ -39,15 +40,46 @@ impl Tasks {
     pub(super) async fn store_journal(
         self: &Arc<Self>,
         id: &TaskId,
-        (fence, survive): (Fence, Option<Survive>),
+        record: &TaskRecord,
+        survive: Option<Survive>,
         life: &CallLife,
     ) {
         let (Some(strength), Some(key)) = (self.strength(survive), Part::Journal.key(id)) else { return };
-        let log = JournalLog { store: self.store.clone(), key, fence, strength, next: 0, room: self.journal_room(id) };
+        let log = self.journal_log((id, record), key, strength, 0);
         if let Err(error) = life.journal.store_in(log).await {
             tracing::error!(task = &**id, %error, "a task ends with its host, since its steps cannot be stored");
             life.journal.cannot_replay("its first steps could not be stored");
         }
+    }
+
+    /// The log of the journal of a task's call, which has `next` records.
+    fn journal_log(
+        self: &Arc<Self>,
+        (id, record): (&TaskId, &TaskRecord),
+        key: Key,
+        strength: Strength,
+        next: u64,
+    ) -> JournalLog {
+        let (fence, room) = (Fence(record.owner), self.journal_room(id));
+        let before_checkpoint = Some(self.output_keeper(id, record));
+        JournalLog { store: self.store.clone(), key, fence, strength, next, room, before_checkpoint }
+    }
+
+    /// Keeps the output at each checkpoint, since a later run of the call does not make again what came before.
+    fn output_keeper(self: &Arc<Self>, id: &TaskId, record: &TaskRecord) -> BeforeCheckpoint {
+        let (tasks, id, owner, call) = (Arc::downgrade(self), id.clone(), record.principal(), record.call.clone());
+        let known = AtomicU64::new(0);
+        Arc::new(move || {
+            let Some(tasks) = tasks.upgrade() else { return };
+            let output = tasks.maker.get().and_then(|maker| maker.output(&owner, &call, known.load(Ordering::Relaxed)));
+            if let Some((next, output)) = output
+                && let Some(kept) = tasks.store_output(&id, output)
+            {
+                known.store(next, Ordering::Relaxed);
+                // It takes its turn before the checkpoint.
+                drop(kept);
+            }
+        })
     }
 
     /// Counts a journal as a part of its task. Without that, tasks that do much would fill the store.
@@ -69,7 +101,11 @@ impl Tasks {
     /// Keeps the output of a call that has ended, or that is suspended, if there is room for it. It takes its turn before what is
     /// stored next.
     pub(super) fn keep_output(&self, id: &TaskId, record: &TaskRecord) -> Option<Answer<Revision>> {
-        let output = self.maker.get()?.output(record)?;
+        let (_, output) = self.maker.get()?.output(&record.principal(), &record.call, 0)?;
+        self.store_output(id, output)
+    }
+
+    fn store_output(&self, id: &TaskId, output: String) -> Option<Answer<Revision>> {
         let key = Part::Output.key(id)?;
         let fits = self.count_part(id, Part::Output, output.len());
         fits.then(|| self.store.put(&key, output.into_bytes(), Expected::Any, Strength::Process))
@@ -158,17 +194,16 @@ pub(super) async fn make_call(recorder: &Recorder) -> Result<(LiveCall, Finish, 
     let asked = tasks.store.get(&asked).await.map_err(not_yet)?;
     let asked = asked.map(|asked| AskedQuestions::from_bytes(&asked.value)).transpose();
     let asked = asked.map_err(|error| NotMade::Never(format!("what it asked cannot be read: {error}")))?;
-    let fence = Fence(record.owner);
+    let output = tasks.output(id).await.map_err(not_yet)?;
     let Entries { entries: steps, next, .. } =
-        take_over(&*tasks.store, &journal, fence, strength).await.map_err(not_yet)?;
+        take_over(&*tasks.store, &journal, Fence(record.owner), strength).await.map_err(not_yet)?;
     let bytes = steps.iter().map(|step| step.len() as u64).sum();
-    let room = tasks.journal_room(id);
     // One that has grown so far is not dropped for what others have stored meanwhile.
     tasks.table.lock().forget_journal(id);
-    let _ = room(RoomChange::Take(bytes));
-    let log = JournalLog { store: tasks.store.clone(), key: journal, fence, strength, next, room };
+    let log = tasks.journal_log((id, record), journal, strength, next);
+    let _ = (log.room)(RoomChange::Take(bytes));
     let journal = CallJournal::stored(tasks.clock.clone(), log, steps, Duration::ZERO);
     let journal = journal.map_err(|problem| NotMade::Never(problem.to_string()))?;
-    let (live, finish) = maker.make(call, record.clone(), journal).await?;
+    let (live, finish) = maker.make(call, record.clone(), journal, output).await?;
     Ok((live, finish, asked.unwrap_or_default().moved_by(record.moved)))
 }

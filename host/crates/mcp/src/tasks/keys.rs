@@ -13,7 +13,7 @@ pub(super) enum Part {
     Journal,
     /// What it has asked, with the answers.
     Asked,
-    /// The output of its call, once it has ended.
+    /// The output of its call up to its last checkpoint, or to its end.
     Output,
     /// What its call did, once it has ended.
     Timeline,

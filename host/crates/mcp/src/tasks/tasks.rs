@@ -172,7 +172,7 @@ impl Tasks {
         Ok(task)
     }
 
-    /// The output of a task that has ended, as its log showed it: JSON text.
+    /// The output of a task up to its last checkpoint or its end, as its log showed it: JSON text.
     pub(crate) async fn output(&self, id: &str) -> Result<Option<String>, DurableError> {
         let Some(key) = Part::Output.key(id) else { return Ok(None) };
         Ok(self.store.get(&key).await?.and_then(|record| String::from_utf8(record.value).ok()))

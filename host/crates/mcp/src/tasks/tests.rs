@@ -188,11 +188,17 @@ impl CallMaker for Maker {
         Ok(())
     }
 
-    fn output(&self, _: &TaskRecord) -> Option<String> {
+    fn output(&self, _: &Principal, _: &str, _: u64) -> Option<(u64, String)> {
         None
     }
 
-    fn make(&self, _: TaskCall, _: TaskRecord, journal: CallJournal) -> BoxFuture<'static, MadeCall> {
+    fn make(
+        &self,
+        _: TaskCall,
+        _: TaskRecord,
+        journal: CallJournal,
+        _: Option<String>,
+    ) -> BoxFuture<'static, MadeCall> {
         let why = match &self.0 {
             Some(NotMade::Never(why)) => Some(NotMade::Never(why.clone())),
             Some(NotMade::NotYet(why)) => Some(NotMade::NotYet(why.clone())),

@@ -2,7 +2,7 @@
 
 use super::agent_tools::{AgentTools, ReverseCaller};
 use super::call_scope::CallScope;
-use super::call_sink::OutputError;
+use super::call_sink::{EarlierChunks, OutputError};
 use super::checkpoint::{CallUsed, CheckpointError, LastCheckpoint, MAX_CHECKPOINT, Restored};
 use super::client::{Abilities, Client, ClientUsage};
 use super::client_journal::JournaledClient;
@@ -12,7 +12,7 @@ use super::events::Events;
 use super::host_services::HostServices;
 use super::http::Egress;
 use super::import_span::ImportSpan;
-use super::output::Output;
+use super::output::{MAX_KEPT_OUTPUT, Output};
 use super::progress::Progress;
 use super::publish::Publish;
 use super::reconcile::OtherEffects;
@@ -240,13 +240,27 @@ impl CallImports {
         if state.len() as u64 > MAX_CHECKPOINT {
             return Err(CheckpointError::TooLarge(MAX_CHECKPOINT));
         }
-        let used = self.used(metered);
+        // What the sink has not taken yet would be lost with the steps that this checkpoint stands for.
+        let counted = match &self.output {
+            Some(output) => output.counted().await,
+            None => None,
+        };
+        let used = self.used(metered, counted);
         self.journal.save(Checkpoint { state: state.clone(), used }).await;
         self.checkpoint.state = Some(state);
+        self.checkpoint.chunks = self.chunks();
         Ok(())
     }
 
-    fn used(&self, metered: BudgetUsage) -> CallUsed {
+    /// Bytes of output that are kept with the next checkpoint.
+    pub fn unsaved_output(&self) -> u64 {
+        if self.chunks() == self.checkpoint.chunks {
+            return 0;
+        }
+        self.output.as_ref().map_or(0, Output::bytes).min(MAX_KEPT_OUTPUT)
+    }
+
+    fn used(&self, metered: BudgetUsage, counted: Option<Vec<u8>>) -> CallUsed {
         CallUsed {
             metered,
             tree: self.scope.lineage.usage(),
@@ -258,17 +272,21 @@ impl CallImports {
             tools: self.agent_tools.called(),
             lacked_tools: self.agent_tools.lacked(),
             messages: self.link.steering.as_ref().map(Steering::read_so_far).unwrap_or_default(),
+            counted,
         }
     }
 
     /// Counts what an earlier run had used. Returns what the engine has to count.
     fn catch_up(&mut self, used: CallUsed) -> BudgetUsage {
-        let CallUsed { metered, tree, chunks, output, progress, denials, client, tools, lacked_tools, messages } = used;
+        let CallUsed { metered, tree, chunks, output, progress, denials, client, tools, lacked_tools, .. } = used;
         if let Some(steering) = &self.link.steering {
-            steering.restored(messages);
+            steering.restored(used.messages);
         }
         self.scope.lineage.catch_up(&tree);
-        self.output().advance(chunks, output);
+        self.checkpoint.chunks = chunks;
+        if chunks > 0 {
+            self.output().catch_up(EarlierChunks { chunks, bytes: output, counted: used.counted });
+        }
         self.progress.catch_up(progress);
         self.scope.audit().catch_up(denials);
         self.client().catch_up(client);

@@ -21,10 +21,28 @@ pub trait CallSink: Send + Sync {
     async fn chunk(&self, seq: u64, chunk: Chunk) -> Result<(), OutputError>;
     /// A chunk that an earlier run of the call has sent. It is not sent again.
     fn replayed_chunk(&self, _seq: u64, _chunk: Chunk) {}
+    /// Waits until the reader has taken all chunks that were sent before.
+    async fn flush(&self) {}
+    /// What this sink has counted, for [`Self::catch_up`] of a later run.
+    fn counted(&self) -> Option<Vec<u8>> {
+        None
+    }
+    /// This run begins behind a checkpoint: earlier ones have sent these chunks, and it does not send them.
+    fn catch_up(&self, _earlier: EarlierChunks) {}
     /// May drop the report; never waits.
     fn progress(&self, report: ProgressReport);
     /// May drop the message; never waits.
     fn log(&self, _level: LogLevel, _message: &str) {}
+}
+
+/// Chunks that earlier runs of a call have sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierChunks {
+    pub chunks: u64,
+    /// Of their content.
+    pub bytes: u64,
+    /// What their sink had counted; none if it counts nothing, or was not the sink of this call.
+    pub counted: Option<Vec<u8>>,
 }
 
 /// Drops everything: for callers that need only the result.

@@ -33,6 +33,8 @@ impl ErrorName for CheckpointError {
 pub(super) struct LastCheckpoint {
     pub(super) is_opened: bool,
     pub(super) state: Option<Vec<u8>>,
+    /// How many the call had sent.
+    pub(super) chunks: u64,
 }
 
 impl LastCheckpoint {
@@ -63,4 +65,7 @@ pub(super) struct CallUsed {
     pub(super) tools: BTreeMap<String, u64>,
     pub(super) lacked_tools: bool,
     pub(super) messages: MessagesRead,
+    /// What the sink of its chunks had counted. Missing in those of earlier versions.
+    #[serde(default)]
+    pub(super) counted: Option<Vec<u8>>,
 }

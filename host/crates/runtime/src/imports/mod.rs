@@ -50,7 +50,7 @@ pub use arguments::Arguments;
 pub use call_authority::CallAuthority;
 pub use call_imports::CallImports;
 pub use call_scope::CallScope;
-pub use call_sink::{CallSink, Chunk, NoSink, OutputError, ProgressReport};
+pub use call_sink::{CallSink, Chunk, EarlierChunks, NoSink, OutputError, ProgressReport};
 pub use checkpoint::{CheckpointError, MAX_CHECKPOINT, Restored};
 pub use client::{
     Abilities, Ability, CheckedQuestion, Client, ClientAnswer, ClientCalls, ClientError, ClientReply, Consent,
@@ -70,7 +70,7 @@ pub use http::{
 pub use import_span::{ErrorName, ImportSpan};
 pub use log::{GuestLog, LogLevel, StdioLog};
 pub use offer::Offer;
-pub use output::Output;
+pub use output::{MAX_KEPT_OUTPUT, Output};
 pub use policy::Origin;
 pub use progress::Progress;
 pub use prompts::{Prompt, PromptArgument, PromptMessage, PromptResult};

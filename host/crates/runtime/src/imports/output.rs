@@ -1,6 +1,6 @@
 //! `output`: chunks of a running call, and of the calls below it whose chunks it passes on.
 
-use super::call_sink::{CallSink, Chunk, OutputError, ProgressReport};
+use super::call_sink::{CallSink, Chunk, EarlierChunks, OutputError, ProgressReport};
 use super::types::{BudgetKind, Content, Exhaustion};
 use async_trait::async_trait;
 use policy::Limits;
@@ -13,6 +13,9 @@ const MAX_PIECES: usize = 256;
 
 /// Tools in a chunk's `origin`. Bounds what an upstream server, which names some of them, adds to each chunk.
 const MAX_ORIGIN: usize = 32;
+
+/// Bytes of a call's newest chunks that a host keeps for readers who come later. Bounds its memory.
+pub const MAX_KEPT_OUTPUT: u64 = 256 << 10;
 
 /// The chunks of one call: what was sent, and what may still be sent. Clones share them.
 #[derive(Clone)]
@@ -56,10 +59,24 @@ impl Output {
         }
     }
 
-    /// Counts what an earlier run has sent in all.
+    /// Counts what earlier runs have sent in all.
+    pub(super) fn catch_up(&self, earlier: EarlierChunks) {
+        let EarlierChunks { chunks, bytes, counted } = earlier;
+        // This run has sent again what came before the step at which it learnt of the checkpoint.
+        let (more, more_bytes) = (chunks.saturating_sub(self.chunks()), bytes.saturating_sub(self.bytes()));
+        self.advance(chunks, bytes);
+        self.0.sink.catch_up(EarlierChunks { chunks: more, bytes: more_bytes, counted });
+    }
+
     pub(super) fn advance(&self, chunks: u64, bytes: u64) {
         self.0.chunks.fetch_max(chunks, Ordering::Relaxed);
         self.0.bytes.fetch_max(bytes, Ordering::Relaxed);
+    }
+
+    /// Returns what its sink has counted, once that has taken all chunks that were sent before.
+    pub(super) async fn counted(&self) -> Option<Vec<u8>> {
+        self.0.sink.flush().await;
+        self.0.sink.counted()
     }
 
     /// A sink that emits the chunks of a called tool as chunks of this call, until the call ends. The tool's progress
@@ -134,6 +151,19 @@ impl CallSink for Forward {
         chunk.origin.truncate(MAX_ORIGIN - 1);
         chunk.origin.insert(0, self.tool.clone());
         caller.sink.replayed_chunk(seq, chunk);
+    }
+
+    async fn flush(&self) {
+        if let Some(caller) = self.caller.upgrade() {
+            caller.sink.flush().await;
+        }
+    }
+
+    fn catch_up(&self, earlier: EarlierChunks) {
+        let Some(caller) = self.caller.upgrade() else { return };
+        caller.chunks.fetch_add(earlier.chunks, Ordering::Relaxed);
+        caller.bytes.fetch_add(earlier.bytes, Ordering::Relaxed);
+        caller.sink.catch_up(EarlierChunks { counted: None, ..earlier });
     }
 
     fn progress(&self, _report: ProgressReport) {}
@@ -223,6 +253,19 @@ mod tests {
         assert_eq!((root.chunks(), below.chunks(), root.bytes()), (2, 2, 4));
         drop(root);
         assert_eq!(below.emit(say("")).await, Err(OutputError::Closed), "a call that has ended passes nothing on");
+    }
+
+    #[tokio::test]
+    async fn what_a_nested_call_has_sent_before_its_checkpoint_keeps_its_numbers() {
+        let recorder = Arc::new(Recorder::default());
+        let root = Output::new(&Limits::default(), recorder.clone());
+        let below = Output::new(&Limits::default(), root.forward("a.b"));
+        root.emit(say("a")).await.unwrap();
+        below.replayed(&Ok(0), say("before it asked what was saved"));
+        below.catch_up(EarlierChunks { chunks: 3, bytes: 40, counted: None });
+        assert_eq!(below.emit(say("d")).await, Ok(3));
+        assert_eq!((root.chunks(), root.bytes()), (5, 42));
+        assert_eq!(recorder.seen.lock().iter().map(|(seq, _)| *seq).collect::<Vec<_>>(), [0, 4]);
     }
 
     #[tokio::test]

@@ -257,7 +257,15 @@ impl Run {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let next = records.len() as u64;
         let (fence, strength) = (Fence(number), Strength::Process);
-        let log = JournalLog { store: self.store.clone(), key, fence, strength, next, room: Arc::new(|_| true) };
+        let log = JournalLog {
+            store: self.store.clone(),
+            key,
+            fence,
+            strength,
+            next,
+            room: Arc::new(|_| true),
+            before_checkpoint: None,
+        };
         let journal = if records.is_empty() {
             // It begins, and none of its own records is stored yet.
             let left = self.store.left.swap(u64::MAX, Ordering::Relaxed);

@@ -41,6 +41,10 @@ impl Records {
     /// Puts a checkpoint in the place of the steps that it stands for. Returns when that is stored, if the call can be replayed.
     pub(super) async fn compact(&self, compaction: Compaction) -> Result<(), DurableError> {
         let (mut kept, mut read) = (Vec::new(), 0);
+        let before = self.state.lock().log.as_ref().and_then(|log| log.before_checkpoint.clone());
+        if let Some(before) = before {
+            before();
+        }
         loop {
             let (log, written) = match self.try_compact(&compaction, &mut kept, read) {
                 Attempt::Stored(stored) => return stored.await,

@@ -19,7 +19,11 @@ pub struct JournalLog {
     pub next: u64,
     /// Takes bytes of what the owner of the call may store, and gives them back.
     pub room: JournalRoom,
+    /// Called before a checkpoint takes the place of records: its owner keeps what they would have brought again.
+    pub before_checkpoint: Option<BeforeCheckpoint>,
 }
+
+pub type BeforeCheckpoint = Arc<dyn Fn() + Send + Sync>;
 
 /// False if there is no room for what was to be taken.
 pub type JournalRoom = Arc<dyn Fn(RoomChange) -> bool + Send + Sync>;

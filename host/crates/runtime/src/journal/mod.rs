@@ -55,7 +55,7 @@ pub use entry::{Again, Entry, Phase, byte_strings, decode, encode};
 pub use first_effect::EffectGuard;
 pub use inquiry::OutcomeInquiry;
 pub use limits::JournalLimits;
-pub use log::{JournalLog, JournalRoom, RoomChange};
+pub use log::{BeforeCheckpoint, JournalLog, JournalRoom, RoomChange};
 pub use problem::JournalProblem;
 pub use remark::Remark;
 pub(crate) use step::StartedEffect;

@@ -162,7 +162,15 @@ impl Process {
             store.append(&key, Fence(number), 0, records.clone(), Strength::Process).await.unwrap();
         }
         let (strength, at) = (Strength::Process, records.len() as u64);
-        let log = JournalLog { store, key, fence: Fence(number), strength, next: at, room: Arc::new(|_| true) };
+        let log = JournalLog {
+            store,
+            key,
+            fence: Fence(number),
+            strength,
+            next: at,
+            room: Arc::new(|_| true),
+            before_checkpoint: None,
+        };
         let journal = if records.is_empty() {
             let journal = CallJournal::in_memory(clock);
             assert!(journal.store_in(log).await.unwrap());

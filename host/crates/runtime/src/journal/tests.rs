@@ -34,7 +34,7 @@ impl StoredCall {
     pub(super) fn log(&self, process: u64, next: usize) -> JournalLog {
         let (store, key, next) = (self.store.clone(), self.key.clone(), next as u64);
         let (strength, room): (_, JournalRoom) = (Strength::Process, Arc::new(|_| true));
-        JournalLog { store, key, fence: Fence(process), strength, next, room }
+        JournalLog { store, key, fence: Fence(process), strength, next, room, before_checkpoint: None }
     }
 
     /// Another process goes on with the call.

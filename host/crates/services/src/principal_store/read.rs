@@ -77,7 +77,7 @@ impl PrincipalStore {
             }
             if plain.starts_with(run::PREFIX) {
                 let after = after.map(str::parse).transpose().ok()?;
-                return Some(FoundResource::Run(own.runs.iter_mut().find(|kept| kept.uri == plain)?.excerpt(after)));
+                return Some(FoundResource::Run(own.runs.iter_mut().find(|kept| kept.uri == plain)?.read(after)));
             }
             let resource = own.resources.get(uri.strip_prefix(resource::PREFIX)?)?;
             let (mime_type, source) = (resource.attributes.mime_type.clone(), resource.source.clone());

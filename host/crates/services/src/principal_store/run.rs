@@ -3,7 +3,7 @@
 use super::context::format_date;
 use super::quota::Usage;
 use runtime::imports::Provenance;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::time::{Instant, SystemTime};
@@ -79,11 +79,32 @@ impl LoggedChunk {
     }
 }
 
-#[derive(Serialize)]
+/// What a log had kept of an earlier run of its call.
+#[derive(Default, Deserialize)]
+pub(super) struct EarlierLog {
+    chunks: Vec<ShownChunk>,
+    pub(super) next: u64,
+}
+
+impl EarlierLog {
+    /// Of what [`RunExcerpt::into_json`] gave.
+    pub(super) fn parse(text: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(text)
+    }
+
+    pub(super) fn into_chunks(self) -> impl Iterator<Item = LoggedChunk> {
+        self.chunks.into_iter().map(|ShownChunk { seq, content, meta }| {
+            let origin = meta.and_then(|mut meta| serde_json::from_value(meta[CHUNK_ORIGIN].take()).ok());
+            LoggedChunk { seq, content: content.to_string(), origin: origin.unwrap_or_default() }
+        })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
 struct ShownChunk {
     seq: u64,
     content: Value,
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     meta: Option<Value>,
 }
 
@@ -133,9 +154,13 @@ impl StoredRun {
         &self.run.source
     }
 
-    /// Chunks after number `after`.
-    pub(super) fn excerpt(&mut self, after: Option<u64>) -> RunExcerpt {
+    /// Chunks after number `after`, for a client.
+    pub(super) fn read(&mut self, after: Option<u64>) -> RunExcerpt {
         self.notified = false;
+        self.excerpt(after)
+    }
+
+    pub(super) fn excerpt(&self, after: Option<u64>) -> RunExcerpt {
         let from = after.map_or(0, |seq| seq.saturating_add(1));
         let chunks: Vec<_> = self.chunks.iter().filter(|line| line.seq >= from).cloned().collect();
         let dropped = self.next.saturating_sub(from).saturating_sub(chunks.len() as u64);

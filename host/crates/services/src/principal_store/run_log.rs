@@ -1,18 +1,17 @@
 //! Writing the log of a run.
 
 use super::quota::{MAX_TOTAL, Usage};
-use super::run::{LoggedChunk, PREFIX, Run, StoredRun};
+use super::run::{EarlierLog, LoggedChunk, PREFIX, Run, StoredRun};
 use super::store::PrincipalStore;
 use policy::Principal;
+use runtime::imports::MAX_KEPT_OUTPUT;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Bytes of one log; the oldest chunks are dropped. Bounds the host's memory.
-const MAX_LOG: u64 = 256 << 10;
 /// Bytes of the logs of one principal; the oldest chunks of the largest are dropped. Bounds one who runs many calls that say
 /// much and leaves others no space.
-const MAX_LOGS: u64 = 64 * MAX_LOG;
+const MAX_LOGS: u64 = 64 * MAX_KEPT_OUTPUT;
 /// Logs of calls of one principal that have ended; the oldest are dropped. There are no more running ones than calls may run.
 const MAX_ENDED: usize = 16;
 /// Lifetime after the call has ended.
@@ -28,6 +27,30 @@ pub struct RunLog {
 impl PrincipalStore {
     /// `None` when there is no space for another log.
     pub fn begin_run(self: &Arc<Self>, owner: &Principal, run: Run) -> Option<RunLog> {
+        self.begin(owner, run, EarlierLog::default())
+    }
+
+    /// Begins the log of a call that runs again, with what [`Self::kept_log`] gave of an earlier run.
+    pub fn resume_run(self: &Arc<Self>, owner: &Principal, run: Run, kept: &str) -> Option<RunLog> {
+        let earlier = EarlierLog::parse(kept).unwrap_or_else(|error| {
+            tracing::warn!(call = run.source.call, %error, "the output of an earlier run of a call cannot be read");
+            EarlierLog::default()
+        });
+        self.begin(owner, run, earlier)
+    }
+
+    /// A log as JSON text, and the number of its next chunk, which is higher than `known`. Nobody counts as having read it.
+    pub fn kept_log(&self, owner: &Principal, uri: &str, known: u64) -> Option<(u64, String)> {
+        let excerpt = self.with_owner(owner, |own, _| {
+            own.runs
+                .iter()
+                .find(|kept| kept.uri == uri && kept.next > known)
+                .map(|kept| (kept.next, kept.excerpt(None)))
+        });
+        excerpt.map(|(next, excerpt)| (next, excerpt.into_json()))
+    }
+
+    fn begin(self: &Arc<Self>, owner: &Principal, run: Run, earlier: EarlierLog) -> Option<RunLog> {
         let uri = RunLog::uri_of(&run.source.call);
         self.with_writer(owner, |own, context| {
             // A call that runs again writes its log again.
@@ -38,18 +61,10 @@ impl PrincipalStore {
                 own.runs.remove(oldest);
             }
             context.others.plus(own.usage()).plus(Usage::one(0)).within(MAX_TOTAL).ok()?;
-            let (chunks, modified) = (VecDeque::new(), context.wall);
-            let uri = uri.clone();
-            own.runs.push_back(StoredRun {
-                run,
-                uri,
-                chunks,
-                bytes: 0,
-                next: 0,
-                modified,
-                expires: None,
-                notified: false,
-            });
+            let (uri, next, modified) = (uri.clone(), earlier.next, context.wall);
+            let chunks: VecDeque<_> = earlier.into_chunks().collect();
+            let bytes = chunks.iter().map(LoggedChunk::size).sum();
+            own.runs.push_back(StoredRun { run, uri, chunks, bytes, next, modified, expires: None, notified: false });
             // No list-changed notification: clients would reload the list on every call.
             Some(())
         })?;
@@ -73,13 +88,17 @@ impl RunLog {
         self.store.with_writer(&self.owner, |own, context| {
             let full = context.others.plus(own.usage()).plus(Usage::one(line.content.len())).is_full();
             let Some(kept) = own.runs.iter_mut().find(|kept| kept.uri == self.uri) else { return };
+            if seq < kept.next {
+                // It was kept of an earlier run.
+                return;
+            }
             kept.next = seq + 1;
             kept.modified = context.wall;
             let size = line.size();
-            if size <= MAX_LOG && !full {
+            if size <= MAX_KEPT_OUTPUT && !full {
                 kept.bytes += size;
                 kept.chunks.push_back(line);
-                while kept.bytes > MAX_LOG && kept.drop_oldest() {}
+                while kept.bytes > MAX_KEPT_OUTPUT && kept.drop_oldest() {}
             }
             if !std::mem::replace(&mut kept.notified, true) {
                 context.changed(&self.uri);

@@ -29,9 +29,10 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
     checkpoint.func_wrap_async("save", |mut store: Store<'_>, (state,): (Vec<u8>,)| {
         Box::new(async move {
             let size = state.len();
-            // What stays of the journal is written again.
-            let recorded = store.data_mut().imports()?.journal.recorded_bytes();
-            charge_with_bytes(&mut store, price::KEEP, (size as u64).saturating_add(recorded))?;
+            // What stays of the journal is written again, and so is the output.
+            let imports = store.data_mut().imports()?;
+            let written = imports.journal.recorded_bytes().saturating_add(imports.unsaved_output());
+            charge_with_bytes(&mut store, price::KEEP, (size as u64).saturating_add(written))?;
             let left = store.get_fuel().ok();
             let guest = store.data_mut();
             let used = guest.supervision().used(left);

@@ -102,6 +102,31 @@ fn a_run_log_outlives_its_call_by_ten_minutes() {
 }
 
 #[test]
+fn a_call_that_runs_again_goes_on_with_what_its_log_had_kept() {
+    let fixture = Fixture::new();
+    let run = || Run { source: source("files"), tool: "files__search".into() };
+    let log = fixture.store.begin_run(&alice(), run()).unwrap();
+    let content = |seq: u64| json!([{"type": "text", "text": seq.to_string()}]);
+    (0..3).for_each(|seq| log.append(seq, content(seq).to_string(), vec!["a.b".into()]));
+    assert!(fixture.store.kept_log(&alice(), log.uri(), 3).is_none(), "nothing new");
+    let (next, kept) = fixture.store.kept_log(&alice(), log.uri(), 2).unwrap();
+    assert_eq!(next, 3);
+    drop(log);
+    let log = fixture.store.resume_run(&alice(), run(), &kept).unwrap();
+    // Two that it has, and one that is new, behind one that is missing.
+    for seq in [1, 2, 4] {
+        log.append(seq, content(seq).to_string(), vec![]);
+    }
+    let read = fixture.json(&alice(), log.uri());
+    let passed_on = json!({"dev.portcullis/origin": ["a.b"]});
+    let old = |seq: u64| json!({"seq": seq, "content": content(seq), "_meta": passed_on});
+    assert_eq!(read["chunks"], json!([old(0), old(1), old(2), {"seq": 4, "content": content(4)}]));
+    assert_eq!((&read["next"], &read["dropped"]), (&json!(5), &json!(1)));
+    let log = fixture.store.resume_run(&alice(), run(), "no JSON").unwrap();
+    assert_eq!(fixture.json(&alice(), log.uri())["next"], 0);
+}
+
+#[test]
 fn run_logs_are_bounded() {
     let fixture = Fixture::new();
     let begin = |owner: &Principal, call: u32| {
