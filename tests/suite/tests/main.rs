@@ -17,6 +17,7 @@ mod budgets;
 mod cache;
 mod cancel;
 mod circuit_breaker;
+mod client_floods;
 mod client_tools;
 mod clients;
 mod code_mode;

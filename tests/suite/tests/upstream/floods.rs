@@ -103,9 +103,34 @@ fn nothing_that_a_server_repeats_for_ever_takes_much_or_stops_others() {
 /// Tools without end, of which most are left out, and the others have schemas that are refused after milliseconds each.
 #[test]
 fn tools_that_are_left_out_are_counted() {
-    let config = plugin("echo", "") + &misbehaving("slow-schemas", "");
-    let mut client = Client::of_server(Server::start(&config));
-    client.server.wait_for_log("the server has too many tools; only 256 are used");
+    let mut alone = Client::of_server(Server::start(&plugin("echo", "")));
+    let times = |client: &mut Client, is_over: &dyn Fn(&Client, usize) -> bool| {
+        let mut times = Vec::new();
+        while !is_over(client, times.len()) {
+            let began = Instant::now();
+            client.run("echo", json!({})).good();
+            times.push(began.elapsed());
+        }
+        times.sort();
+        times
+    };
+    let alone = times(&mut alone, &|_, calls| calls == 200);
+    let servers =
+        misbehaving("slow-schemas", "") + &misbehaving("slow-schemas", "").replace("upstream.odd", "upstream.two");
+    // It serves while it reads their lists.
+    let mut client = Client::of_server(Server::spawn(Home::new(), &(plugin("echo", "") + &servers), &[], |_| {}));
+    client.run("echo", json!({})).good();
+    let used =
+        |client: &Client| client.server.log().matches("the server has too many tools; only 256 are used").count();
+    let beside = times(&mut client, &|client, _| used(client) == 2);
+    let p99 = |times: &[std::time::Duration]| times[times.len() * 99 / 100];
+    println!(
+        "hostile: schemas: a neighbour's p99 is {:?} beside two servers with costly schemas, {:?} alone; {} calls meanwhile",
+        p99(&beside),
+        p99(&alone),
+        beside.len()
+    );
+    assert!(beside.len() > 1, "others wait until all schemas are compiled");
     let lines = client.server.log().matches("checked by the server alone").count();
     assert!(lines <= 16, "{lines} lines");
     client.run("echo", json!({})).good();

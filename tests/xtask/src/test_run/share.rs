@@ -1,5 +1,7 @@
 //! What each test takes of the machine, so that as many run at once as it bears.
 
+use anyhow::{Result, bail};
+
 /// What a test takes of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Share {
@@ -36,6 +38,7 @@ const SHARES: &[(&str, Share)] = &[
     ("direct_calls::", Computes),
     ("abuse::", Computes),
     ("imports::", Computes),
+    ("client_floods::", Computes),
     ("mangled::", Computes),
     ("large_answers::", Computes),
     ("noninterference::", Computes),
@@ -44,6 +47,14 @@ const SHARES: &[(&str, Share)] = &[
     ("cache::", Computes),
     ("neighbours::", Alone),
 ];
+
+/// Fails if an entry fits none of the suite's tests: one that was renamed would run as an ordinary one.
+pub(super) fn check(suite: &[String]) -> Result<()> {
+    match SHARES.iter().find(|(start, _)| !suite.iter().any(|test| test.starts_with(start))) {
+        None => Ok(()),
+        Some((start, _)) => bail!("no test begins with `{start}`, which tests/xtask/src/test_run/share.rs names"),
+    }
+}
 
 /// The place of a test in a first run.
 pub(super) fn place(test: &str) -> usize {
