@@ -1,9 +1,18 @@
-//! Answers of several MiB are processed by the threads of the compute pool, not by the main threads.
+//! Answers of several MiB are processed by the threads of the compute pool, not by the main threads; and the memory that many
+//! of them take is given back.
 
 use serde_json::json;
+use std::thread;
 use std::time::{Duration, Instant};
 use suite::http::{call, legacy, legacy_session, modern};
-use suite::{Answer, Server, plugin};
+use suite::{Answer, Home, PATIENCE, Server, eventually, plugin};
+
+/// Clients at once, and calls of each, with arguments of so many bytes.
+const CLIENTS: usize = 64;
+const CALLS: usize = 8;
+const LARGE: usize = 200_000;
+/// What the server may keep of that.
+const KEPT: u64 = 40 << 20;
 
 /// The CPU time of the main threads, and that of the low-priority compute threads.
 fn cpu(server: &Server) -> [Duration; 2] {
@@ -41,4 +50,30 @@ fn large_answers_are_processed_off_the_main_threads() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn memory_of_large_answers_is_given_back() {
+    let server = Server::measurable(Home::new(), &plugin("echo", ""), &["--http", "127.0.0.1:0"], |_| {});
+    let address = server.address();
+    let echo = |length: usize| {
+        call(address, "echo__run", json!({"path": "x".repeat(length)}), false).good();
+    };
+    echo(1);
+    server.forget_peak();
+    let before = server.memory();
+    thread::scope(|scope| {
+        for _ in 0..CLIENTS {
+            scope.spawn(|| (0..CALLS).for_each(|_| echo(LARGE)));
+        }
+    });
+    let taken = server.peak_memory().saturating_sub(before);
+    let kept = || server.memory().saturating_sub(before);
+    let given_back = eventually(PATIENCE, || (kept() <= KEPT).then_some(()));
+    println!(
+        "hostile: memory: {} MiB taken by {CLIENTS} clients with large answers, {} MiB kept",
+        taken >> 20,
+        kept() >> 20
+    );
+    assert!(given_back.is_some(), "{} of {} MiB kept", kept() >> 20, taken >> 20);
 }

@@ -20,6 +20,8 @@ const NODE: Tool = Tool { name: "Node", command: &["node", "--version"], least: 
 const NPM: Tool = Tool { name: "npm", command: &["npm", "--version"], least: (9, 0), debian: "npm" };
 const GO: Tool = Tool { name: "Go", command: &["go", "version"], least: (1, 25), debian: "golang-go" };
 const GCC: Tool = Tool { name: "gcc", command: &["cc", "-dumpfullversion"], least: (10, 0), debian: "gcc" };
+const CC: Tool = Tool { name: "C compiler", command: &["cc", "--version"], least: (0, 1), debian: "gcc" };
+const MAKE: Tool = Tool { name: "make", command: &["make", "--version"], least: (3, 80), debian: "make" };
 const CLIPPY: Tool = Tool {
     name: "clippy",
     command: &["cargo", "clippy", "--version"],
@@ -29,14 +31,14 @@ const CLIPPY: Tool = Tool {
 
 /// What `cargo xtask demo` needs; says how long it takes.
 pub(crate) fn of_demo(repo: &Repo) -> Result<()> {
-    missing(&[])?;
+    missing(&[CC, MAKE])?;
     announce(repo, "6 minutes on two processors, most of it to compile the host", 3);
     Ok(())
 }
 
 /// What `cargo xtask test` needs; says how long it takes.
 pub(crate) fn of_tests(repo: &Repo) -> Result<()> {
-    missing(&[CLIPPY, NODE, NPM, GO, GCC])?;
+    missing(&[CLIPPY, NODE, NPM, GO, GCC, MAKE])?;
     announce(repo, "22 minutes on two processors, half of it to compile", 9);
     Ok(())
 }
