@@ -1,7 +1,7 @@
 //! The gateway: exposes what servers behind this host offer next to what plugins offer.
 
 use crate::agent_tools::UpstreamTools;
-use crate::handler::{AgentHandler, Requester, ReverseCallDecision, ReverseCallRequest, UpstreamCallEvent};
+use crate::handler::{AgentHandler, Changed, Requester, ReverseCallDecision, ReverseCallRequest, UpstreamCallEvent};
 use crate::item_requests::UpstreamRequests;
 use crate::links::Links;
 use crate::offer::ToolOffer;
@@ -142,10 +142,11 @@ impl AgentHandler for ForwardOnly {
 
     fn on_call_event(&self, _task: &str, _event: UpstreamCallEvent) {}
 
-    fn on_changed(&self, _server: &str, what: &str) {
-        // Kinds of lists are no URIs. The catalog announces them.
-        if what.contains(':') {
-            self.0.add(what);
+    fn on_changed(&self, _server: &str, what: Changed<'_>) {
+        match what {
+            // The catalog announces it.
+            Changed::List(_) => {}
+            Changed::Resource(uri) => self.0.add(uri),
         }
     }
 

@@ -62,6 +62,15 @@ pub enum UpstreamCallEvent {
     Resumable(Option<ResumePoint>),
 }
 
+/// What has changed at a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changed<'a> {
+    /// A list, by the kind of what it lists: `tools`, `resources` or `prompts`.
+    List(&'static str),
+    /// A watched resource, by its URI.
+    Resource(&'a str),
+}
+
 #[async_trait]
 pub trait AgentHandler: Send + Sync {
     /// The kinds of questions that it can answer. Declared to servers.
@@ -72,8 +81,8 @@ pub trait AgentHandler: Send + Sync {
     async fn answer(&self, requester: &Requester, question: &CheckedQuestion) -> ClientReply;
     /// Receives an event of a running call. Must not block: drop events when too slow.
     fn on_call_event(&self, task: &str, event: UpstreamCallEvent);
-    /// A list of the server or a watched resource has changed. `what` is the kind of list or the URI.
-    fn on_changed(&self, _server: &str, _what: &str) {}
+    /// The server says that something has changed.
+    fn on_changed(&self, _server: &str, _what: Changed<'_>) {}
     /// Whether the server's resources and prompts are passed on, so that they are listed.
     fn passes_on_items(&self) -> bool {
         false

@@ -56,7 +56,7 @@ mod updates;
 pub use agent_tools::UpstreamTools;
 pub use call::{UpstreamCall, UpstreamResult};
 pub use error::UpstreamError;
-pub use handler::{AgentHandler, Requester, ReverseCallDecision, ReverseCallRequest, UpstreamCallEvent};
+pub use handler::{AgentHandler, Changed, Requester, ReverseCallDecision, ReverseCallRequest, UpstreamCallEvent};
 pub use offer::ToolOffer;
 pub use resume_point::ResumePoint;
 pub use server::Upstream;

@@ -234,7 +234,7 @@ async fn watch_connection(
                     return error.to_string();
                 }
                 if tools {
-                    shared.handler.on_changed(shared.name(), "tools");
+                    shared.tools_changed();
                 }
             }
             () = shared.resubscribe.notified(), if connection.modern => {

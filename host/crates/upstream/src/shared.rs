@@ -2,7 +2,7 @@
 
 use crate::definitions::KnownDefinitions;
 use crate::error::{UNREADABLE, UpstreamError};
-use crate::handler::AgentHandler;
+use crate::handler::{AgentHandler, Changed};
 use crate::list_kind::{ChangedLists, ListKind};
 use crate::listed_item::ListedItems;
 use crate::live_lane::UpstreamChannels;
@@ -135,9 +135,16 @@ impl UpstreamShared {
                 self.changed_lists.add(&[ListKind::Resources, ListKind::Templates]);
             }
             ListKind::Prompts if passes_on => self.changed_lists.add(&[ListKind::Prompts]),
-            ListKind::Resources | ListKind::Templates => self.handler.on_changed(self.name(), "resources"),
-            ListKind::Prompts => self.handler.on_changed(self.name(), "prompts"),
+            ListKind::Resources | ListKind::Templates => {
+                self.handler.on_changed(self.name(), Changed::List("resources"))
+            }
+            ListKind::Prompts => self.handler.on_changed(self.name(), Changed::List("prompts")),
         }
+    }
+
+    /// Its tools were read again.
+    pub(super) fn tools_changed(&self) {
+        self.handler.on_changed(self.name(), Changed::List("tools"));
     }
 
     pub(super) fn watched(&self) -> MutexGuard<'_, BTreeSet<String>> {
@@ -147,7 +154,7 @@ impl UpstreamShared {
     /// Passes on that a watched resource has changed. Ignores resources that are not watched.
     pub(super) fn resource_updated(&self, uri: &str) {
         if self.watched().contains(uri) {
-            self.handler.on_changed(self.name(), uri);
+            self.handler.on_changed(self.name(), Changed::Resource(uri));
         }
     }
 

@@ -5,7 +5,7 @@ use super::{AgentEvent, Approvals, NOBODY};
 use crate::rules::{ApprovalRule, RuleMatch};
 use async_trait::async_trait;
 use runtime::imports::{Abilities, CheckedQuestion, ClientReply};
-use upstream::{AgentHandler, Requester, ReverseCallDecision, ReverseCallRequest, UpstreamCallEvent};
+use upstream::{AgentHandler, Changed, Requester, ReverseCallDecision, ReverseCallRequest, UpstreamCallEvent};
 
 #[async_trait]
 impl AgentHandler for Approvals {
@@ -60,7 +60,8 @@ impl AgentHandler for Approvals {
         self.send_event(AgentEvent::CallEvent { call, event });
     }
 
-    fn on_changed(&self, server: &str, what: &str) {
+    fn on_changed(&self, server: &str, what: Changed<'_>) {
+        let (Changed::List(what) | Changed::Resource(what)) = what;
         self.send_event(AgentEvent::Changed { server: server.to_owned(), what: what.to_owned() });
     }
 }

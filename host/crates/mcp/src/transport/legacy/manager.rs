@@ -44,8 +44,9 @@ impl LegacySessionManager {
         Ok(Self(registry))
     }
 
-    /// What is to be done when the process ends, before running requests are cut off.
-    pub(in crate::transport) fn leave_waiting(&self) -> impl Fn() + use<> {
+    /// What is to be done when the process ends, before running requests are cut off. It returns the number of those that the
+    /// next process goes on with.
+    pub(in crate::transport) fn leave_waiting(&self) -> impl Fn() -> usize + use<> {
         let registry = self.0.clone();
         move || registry.leave_waiting()
     }

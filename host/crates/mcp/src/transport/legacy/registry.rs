@@ -164,9 +164,9 @@ impl SessionRegistry {
         resumption::resume(&self.storage, &self.lifecycle, &session).await.map_err(storage_refusal)
     }
 
-    /// The process ends: calls that wait for their clients go on in the next one.
-    pub(super) fn leave_waiting(&self) {
-        self.loaded().values().for_each(|session| session.leave_waiting());
+    /// The process ends: calls that wait for their clients go on in the next one. Returns their number.
+    pub(super) fn leave_waiting(&self) -> usize {
+        self.loaded().values().map(|session| session.leave_waiting()).sum()
     }
 
     /// The events of a stream after event number `after`, or after the last one sent.

@@ -239,13 +239,14 @@ impl LegacySession {
         self.state().asked.ask_again(log, after);
     }
 
-    /// Leaves calls that wait for the client to the next process.
-    pub(super) fn leave_waiting(&self) {
+    /// Leaves calls that wait for the client to the next process. Returns their number.
+    pub(super) fn leave_waiting(&self) -> usize {
         let mut state = self.state();
         let left: Vec<_> =
             state.running.iter().filter(|(_, it)| it.waiting.as_ref().is_some_and(|it| it.leave())).collect();
         let left: Vec<_> = left.into_iter().map(|(id, _)| id.clone()).collect();
         left.iter().for_each(|id| drop(state.remove(id)));
+        left.len()
     }
 
     /// Gives a request of the server, or one that it takes back, the id under which the client knows it. None if there is
