@@ -1,7 +1,5 @@
 //! What each test takes of the machine, so that as many run at once as it bears.
 
-use anyhow::{Result, bail};
-
 /// What a test takes of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Share {
@@ -48,14 +46,6 @@ const SHARES: &[(&str, Share)] = &[
     ("neighbours::", Alone),
 ];
 
-/// Fails if an entry fits none of the suite's tests: one that was renamed would run as an ordinary one.
-pub(super) fn check(suite: &[String]) -> Result<()> {
-    match SHARES.iter().find(|(start, _)| !suite.iter().any(|test| test.starts_with(start))) {
-        None => Ok(()),
-        Some((start, _)) => bail!("no test begins with `{start}`, which tests/xtask/src/test_run/share.rs names"),
-    }
-}
-
 /// The place of a test in a first run.
 pub(super) fn place(test: &str) -> usize {
     SHARES.iter().position(|(start, _)| test.starts_with(start)).unwrap_or(SHARES.len())
@@ -70,5 +60,30 @@ impl Share {
     /// Whether it would be most of a short run.
     pub(super) fn is_long(self) -> bool {
         self != Ordinary
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::Path;
+
+    /// One that was renamed would run as an ordinary one.
+    #[test]
+    fn each_entry_fits_tests_that_exist() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for (start, _) in SHARES {
+            let mut parts = start.split("::");
+            let module = parts.next().unwrap();
+            let of_program = ["tests/suite/tests", "guest-sdk/rust/tests", "host/tests"].map(|place| root.join(place));
+            let below = of_program.iter().filter_map(|place| fs::read_dir(place.join(module)).ok());
+            let below = below.flatten().map(|file| file.unwrap().path());
+            let files = of_program.iter().map(|place| place.join(format!("{module}.rs"))).chain(below);
+            let text: String = files.filter_map(|file| fs::read_to_string(file).ok()).collect();
+            assert!(!text.is_empty(), "{start}");
+            let named = |part: &str| text.contains(&format!("fn {part}")) || text.contains(&format!("mod {part}"));
+            assert!(parts.filter(|part| !part.is_empty()).all(named), "{start}");
+        }
     }
 }

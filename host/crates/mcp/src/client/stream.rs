@@ -300,3 +300,41 @@ async fn next_event(ring: Option<&ChunkRing>, from: &mut mpsc::Receiver<CallEven
         None => from.recv().await,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::{FutureExt as _, join};
+    use platform::changes::ChangeNotifier;
+    use platform::clock::SystemClock;
+    use policy::{PluginId, Side};
+    use runtime::imports::{CallContext, Content};
+    use services::principal_store::PrincipalStore;
+
+    #[tokio::test]
+    async fn a_flush_waits_until_all_chunks_before_it_are_taken() {
+        for overflow in [Overflow::Block, Overflow::DropOldest] {
+            let store = Arc::new(PrincipalStore::new(Arc::new(SystemClock), ChangeNotifier::new()));
+            let plugin = PluginId { side: Side::Server, name: "p".into() };
+            let record = ChunkRecord::new(store, &CallContext::new("local"), plugin, "p__t".into());
+            let (queue, stream) = EventQueue::new(overflow, record.clone());
+            for seq in 0..3 {
+                queue.chunk(seq, Chunk { content: vec![Content::text("a")], origin: vec![] }).await.unwrap();
+            }
+            assert!(queue.flush().now_or_never().is_none(), "nobody has taken them");
+            assert_eq!(record.emitted(), 0);
+            let leave = CancellationToken::new();
+            let forward = stream.forward(NotificationSender::Task(Arc::new(drop)), leave.clone());
+            let flushed = async {
+                queue.flush().await;
+                let emitted = record.emitted();
+                leave.cancel();
+                emitted
+            };
+            let ((stream, _), emitted) = join!(forward, flushed);
+            assert_eq!(emitted, 3);
+            drop(stream);
+            queue.flush().await;
+        }
+    }
+}
