@@ -32,8 +32,8 @@ impl Change {
     }
 }
 
-/// URIs of resources, with how many listen for changes of each.
-pub type WantedResources = BTreeMap<Arc<str>, usize>;
+/// URIs of resources, with who listens for changes of each, and how often.
+pub type WantedResources = BTreeMap<Arc<str>, BTreeMap<Principal, usize>>;
 
 /// Sends changes to listeners, and knows which resources they listen for. Clones share the listeners.
 #[derive(Debug, Clone)]
@@ -46,15 +46,24 @@ pub struct ChangeNotifier {
 #[derive(Debug)]
 pub struct WantedResource {
     uri: Arc<str>,
+    principal: Principal,
     wanted: Arc<watch::Sender<WantedResources>>,
 }
 
 impl Drop for WantedResource {
     fn drop(&mut self) {
         self.wanted.send_if_modified(|wanted| {
-            let Some(count) = wanted.get_mut(&self.uri) else { return false };
+            let Some(listeners) = wanted.get_mut(&self.uri) else { return false };
+            let Some(count) = listeners.get_mut(&self.principal) else { return false };
             *count -= 1;
-            *count == 0 && wanted.remove(&self.uri).is_some()
+            if *count > 0 {
+                return false;
+            }
+            listeners.remove(&self.principal);
+            if listeners.is_empty() {
+                wanted.remove(&self.uri);
+            }
+            true
         });
     }
 }
@@ -76,15 +85,16 @@ impl ChangeNotifier {
     }
 
     /// Says that somebody listens for changes of a resource. Who knows of them only when asked is asked then.
-    pub fn want(&self, uri: &str) -> WantedResource {
+    pub fn want(&self, principal: &Principal, uri: &str) -> WantedResource {
         let mut shared = None;
         self.wanted.send_if_modified(|wanted| {
             let uri = wanted.get_key_value(uri).map_or_else(|| Arc::from(uri), |(uri, _)| uri.clone());
-            let count = wanted.entry(shared.insert(uri).clone()).or_default();
+            let count = wanted.entry(shared.insert(uri).clone()).or_default().entry(principal.clone()).or_default();
             *count += 1;
             *count == 1
         });
-        WantedResource { uri: shared.unwrap_or_default(), wanted: self.wanted.clone() }
+        let (uri, wanted) = (shared.unwrap_or_default(), self.wanted.clone());
+        WantedResource { uri, principal: principal.clone(), wanted }
     }
 
     /// What is listened for, now and later.
@@ -115,10 +125,15 @@ mod tests {
     fn what_several_want_is_wanted_until_the_last_one_goes() {
         let changes = ChangeNotifier::new();
         let mut wanted = changes.wanted();
-        let (one, other) = (changes.want("x:1"), changes.clone().want("x:1"));
+        let (alice, bob) = (Principal::from_source("key", "alice"), Principal::from_source("key", "bob"));
+        let (one, again) = (changes.want(&alice, "x:1"), changes.clone().want(&alice, "x:1"));
         assert!(wanted.has_changed().unwrap() && wanted.borrow_and_update().contains_key("x:1"));
         drop(one);
         assert!(!wanted.has_changed().unwrap());
+        let other = changes.want(&bob, "x:1");
+        assert_eq!(wanted.borrow_and_update()["x:1"].keys().collect::<Vec<_>>(), [&alice, &bob]);
+        drop(again);
+        assert_eq!(wanted.borrow_and_update()["x:1"].keys().collect::<Vec<_>>(), [&bob]);
         drop(other);
         assert!(wanted.has_changed().unwrap() && wanted.borrow_and_update().is_empty());
     }

@@ -30,7 +30,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 /// Watched resources of one server. Bounds the size of one subscription request.
-const MAX_WATCHED: usize = 256;
+pub(super) const MAX_WATCHED: usize = 256;
 /// Size of one resource, in bytes. Bounds what a server makes us keep.
 const MAX_RESOURCE: u64 = 8 << 20;
 /// Queued notifications of lane `live`. Bounds a server that calls faster than we read.

@@ -1,10 +1,11 @@
 //! Watches the resources of a server that clients of this host listen for, and announces their changes.
 
-use crate::server::Upstream;
+use crate::server::{MAX_WATCHED, Upstream};
 use platform::changes::Change;
 use platform::sync::Mutex;
 use plugins::catalog::{Catalog, CurrentCatalog, ResourceOwner, upstream_address};
-use std::collections::BTreeSet;
+use policy::Principal;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -44,9 +45,11 @@ pub(super) async fn pass_on_updates(upstream: Upstream, updated: Arc<UpdatedReso
     loop {
         let began = upstream.0.clock.now();
         let snapshot = catalogs.borrow_and_update().clone();
-        let listened: Vec<Arc<str>> = wanted.borrow_and_update().keys().cloned().collect();
+        let listener =
+            |(uri, who): (&Arc<str>, &BTreeMap<Principal, usize>)| (uri.clone(), who.keys().cloned().collect());
+        let listened: Vec<Listened> = wanted.borrow_and_update().iter().map(listener).collect();
         let now = match upstream.can_watch() {
-            true => own_uris(&snapshot, upstream.name(), &listened).await,
+            true => share_out(own_uris(&snapshot, upstream.name(), &listened).await, MAX_WATCHED),
             false => BTreeSet::new(),
         };
         let looking = upstream.0.clock.now().saturating_duration_since(began);
@@ -65,14 +68,47 @@ pub(super) async fn pass_on_updates(upstream: Upstream, updated: Arc<UpdatedReso
     }
 }
 
-/// Of what is listened for, what is this server's own.
-async fn own_uris(catalog: &Catalog, server: &str, listened: &[Arc<str>]) -> BTreeSet<String> {
-    let mut own = BTreeSet::new();
+/// An address of a resource, and who listens for its changes.
+type Listened = (Arc<str>, Vec<Principal>);
+
+/// What of that is this server's own: by whom each of its URIs is listened for.
+async fn own_uris<'a>(
+    catalog: &'a Catalog,
+    server: &str,
+    listened: &'a [Listened],
+) -> BTreeMap<&'a str, Vec<&'a Principal>> {
+    let mut own: BTreeMap<&str, Vec<&Principal>> = BTreeMap::new();
     for some in listened.chunks(AT_ONCE) {
-        own.extend(some.iter().filter_map(|uri| own_uri(catalog, server, uri)).map(str::to_owned));
+        for (uri, who) in some {
+            if let Some(uri) = own_uri(catalog, server, uri) {
+                own.entry(uri).or_default().extend(who);
+            }
+        }
         tokio::task::yield_now().await;
     }
     own
+}
+
+/// The URIs that are watched when not all can be. Each principal has one in turn, so whoever listens for the most gives way.
+fn share_out(own: BTreeMap<&str, Vec<&Principal>>, most: usize) -> BTreeSet<String> {
+    if own.len() <= most {
+        return own.into_keys().map(str::to_owned).collect();
+    }
+    let mut by_principal: BTreeMap<&Principal, Vec<&str>> = BTreeMap::new();
+    for (uri, who) in own.into_iter().rev() {
+        who.into_iter().for_each(|principal| by_principal.entry(principal).or_default().push(uri));
+    }
+    let mut chosen = BTreeSet::new();
+    while chosen.len() < most && !by_principal.is_empty() {
+        by_principal.retain(|_, own| match own.pop() {
+            Some(uri) if chosen.len() < most => {
+                chosen.insert(uri.to_owned());
+                true
+            }
+            _ => false,
+        });
+    }
+    chosen
 }
 
 /// The URI by which this server knows the resource, if it is its own.
@@ -114,4 +150,23 @@ fn announce(current: &CurrentCatalog, catalog: &Catalog, server: &str, uri: &str
         current.changes().send(Change::Resource(None, address.into_owned()));
     }
     current.changes().send(Change::Resource(None, full));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_listens_for_the_most_gives_way() {
+        let [ann, bob, eve] = ["ann", "bob", "eve"].map(|name| Principal::from_source("key", name));
+        let many: Vec<String> = (0..400).map(|number| format!("file:///{number:03}")).collect();
+        let mut own: BTreeMap<&str, Vec<&Principal>> = many.iter().map(|uri| (&**uri, vec![&eve])).collect();
+        own.extend([("z:hers", vec![&ann]), ("z:shared", vec![&bob, &ann])]);
+        let chosen = share_out(own.clone(), 256);
+        assert_eq!(chosen.len(), 256);
+        assert!(chosen.contains("z:hers") && chosen.contains("z:shared"));
+        assert_eq!(share_out(own.clone(), 256), chosen, "the same each time");
+        assert_eq!(share_out(own, 500).len(), 402);
+        assert!(share_out(BTreeMap::new(), 0).is_empty());
+    }
 }

@@ -25,7 +25,7 @@ pub(super) async fn run(
     let _guard = server.subscriptions.enter(principal)?;
     // From here on no change is missed.
     let changes = server.changes.subscribe();
-    let _wanted = want(&server.changes, &subscription.filter);
+    let _wanted = want(&server.changes, principal, &subscription.filter);
     let notifier = TaskNotifier(context);
     tokio::select! {
         () = context.ct.cancelled() => {}

@@ -39,7 +39,7 @@ pub(crate) async fn run(
     changes: Receiver<Change>,
 ) -> Result<(), ErrorData> {
     let _guard = open.enter(&principal)?;
-    let _wanted = want(notifier, subscription.sink().accepted());
+    let _wanted = want(notifier, &principal, subscription.sink().accepted());
     tokio::select! {
         () = subscription.cancelled() => {}
         () = stop.cancelled() => {}
@@ -49,8 +49,12 @@ pub(crate) async fn run(
 }
 
 /// Listens for the resources of a filter, as long as what is returned lives.
-pub(crate) fn want(notifier: &ChangeNotifier, filter: &SubscriptionFilter) -> Vec<WantedResource> {
-    filter.resource_subscriptions.iter().flatten().map(|uri| notifier.want(uri)).collect()
+pub(crate) fn want(
+    notifier: &ChangeNotifier,
+    principal: &Principal,
+    filter: &SubscriptionFilter,
+) -> Vec<WantedResource> {
+    filter.resource_subscriptions.iter().flatten().map(|uri| notifier.want(principal, uri)).collect()
 }
 
 async fn forward(

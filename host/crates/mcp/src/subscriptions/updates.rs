@@ -93,7 +93,7 @@ impl LegacyUpdates {
             let refused =
                 |limit| ErrorData::invalid_params(format!("{limit}; unsubscribe from some, or end sessions"), None);
             self.bytes.take(&self.principal, size_of(free.key())).map_err(refused)?;
-            let wanted = self.changes.want(free.key());
+            let wanted = self.changes.want(&self.principal, free.key());
             free.insert(wanted);
         }
         Ok(())
