@@ -71,9 +71,9 @@ fn memory_of_large_answers_is_given_back() {
     let kept = || server.memory().saturating_sub(before);
     let given_back = eventually(PATIENCE, || (kept() <= KEPT).then_some(()));
     println!(
-        "hostile: memory: {} MiB taken by {CLIENTS} clients with large answers, {} MiB kept",
-        taken >> 20,
-        kept() >> 20
+        "hostile: memory: {} MiB kept of {} that {CLIENTS} clients with large answers took",
+        kept() >> 20,
+        taken >> 20
     );
     assert!(given_back.is_some(), "{} of {} MiB kept", kept() >> 20, taken >> 20);
 }

@@ -83,6 +83,11 @@ const FIGURES: &[Figure] = figures! {
     "gone", "<= 17 of 40", Most(17), Suite "crowded::large_requests_of_clients_that_are_gone_count", "gone";
     "lists", "<= 300 lines", Most(300), Suite "upstream::floods::a_server_whose_tools_always_change_costs_little", "lists";
     "questions", "<= 256 lines", Most(256), Suite "upstream::floods::refused_questions_do_not_fill_the_log", "questions";
+    "server-floods", "<= 64 MiB", Most(64), Suite "upstream::floods::nothing_that_a_server_repeats_for_ever_takes_much_or_stops_others", "server floods";
+    "client-floods", "<= 64 MiB", Most(64), Suite "client_floods::nothing_that_a_client_repeats_takes_much_or_stops_others", "client floods";
+    "session-floods", "<= 64 MiB", Most(64), Suite "client_floods::nothing_that_a_session_repeats_takes_much_or_stops_others", "session floods";
+    "schemas", "others served", Said, Suite "upstream::floods::tools_that_are_left_out_are_counted", "schemas";
+    "given-back", "<= 40 MiB kept", Most(40), Suite "large_answers::memory_of_large_answers_is_given_back", "memory";
     "measuring", "<= 32 threads", Most(32), Suite "state::measuring_large_directories_is_work_of_the_compute_pool", "measuring";
     "large-components", "others served", Least(240), Suite "pool_shares::parked_calls_of_large_components_leave_room_for_others", "large components";
     "nested-calls", "others served", Said, Suite "pool_shares::calls_with_many_nested_ones_leave_room_for_others", "nested calls";

@@ -12,7 +12,7 @@ use super::events::Events;
 use super::host_services::HostServices;
 use super::http::Egress;
 use super::import_span::ImportSpan;
-use super::output::{MAX_KEPT_OUTPUT, Output};
+use super::output::Output;
 use super::progress::Progress;
 use super::publish::Publish;
 use super::reconcile::OtherEffects;
@@ -254,10 +254,10 @@ impl CallImports {
 
     /// Bytes of output that are kept with the next checkpoint.
     pub fn unsaved_output(&self) -> u64 {
-        if self.chunks() == self.checkpoint.chunks {
-            return 0;
+        match &self.output {
+            Some(output) if output.chunks() > self.checkpoint.chunks => output.kept_bytes(),
+            _ => 0,
         }
-        self.output.as_ref().map_or(0, Output::bytes).min(MAX_KEPT_OUTPUT)
     }
 
     fn used(&self, metered: BudgetUsage, counted: Option<Vec<u8>>) -> CallUsed {

@@ -17,6 +17,9 @@ const MAX_ORIGIN: usize = 32;
 /// Bytes of a call's newest chunks that a host keeps for readers who come later. Bounds its memory.
 pub const MAX_KEPT_OUTPUT: u64 = 256 << 10;
 
+/// What a chunk that is kept takes besides its content. Without it, many tiny ones would be free.
+const KEPT_CHUNK: u64 = 64;
+
 /// The chunks of one call: what was sent, and what may still be sent. Clones share them.
 #[derive(Clone)]
 pub struct Output(Arc<SharedOutput>);
@@ -91,6 +94,11 @@ impl Output {
 
     pub fn bytes(&self) -> u64 {
         self.0.bytes.load(Ordering::Relaxed)
+    }
+
+    /// About what a host keeps of them.
+    pub(super) fn kept_bytes(&self) -> u64 {
+        self.chunks().saturating_mul(KEPT_CHUNK).saturating_add(self.bytes()).min(MAX_KEPT_OUTPUT)
     }
 }
 
@@ -191,6 +199,7 @@ mod tests {
         let full = OutputError::Exhausted(Exhaustion { budget: BudgetKind::Output, limit: 9 });
         assert_eq!(out.emit(vec![Content::text("12")]).await, Err(full));
         assert_eq!(out.emit(vec![Content::text("1")]).await, Ok(2));
+        assert_eq!(out.kept_bytes(), 3 * 64 + 9, "tiny chunks are not kept for nothing");
         let many = OutputError::Exhausted(Exhaustion { budget: BudgetKind::Chunks, limit: 3 });
         assert_eq!(out.emit(vec![Content::text("")]).await, Err(many));
         assert_eq!((out.chunks(), out.bytes()), (3, 9));
