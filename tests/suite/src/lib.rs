@@ -28,6 +28,7 @@ pub mod journey;
 mod keys;
 pub mod lanes;
 pub mod libraries;
+mod log_reader;
 pub mod mangle;
 pub mod minisign;
 pub mod paths;

@@ -1,6 +1,7 @@
 //! The running program: its connection, its log, and its resource usage.
 
 use crate::home::Home;
+use crate::log_reader::LogReader;
 use crate::{PATIENCE, paths};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -13,7 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Starts a server with as few descriptors as many systems give a process, and no way to more, so that every test shows that
@@ -32,7 +33,7 @@ pub struct Server {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<Line>,
-    log: Arc<Mutex<Vec<String>>>,
+    log: LogReader,
     /// What each of its threads is called and has used, also those that have ended since.
     used: Mutex<HashMap<OsString, (String, u64)>>,
     /// Whether an ordinary user may see all that it holds.
@@ -218,15 +219,13 @@ impl Server {
 
     /// Its log so far.
     pub fn log(&self) -> String {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner).join("\n")
+        self.log.with(|lines| lines.join("\n"))
     }
 
     /// Waits for a log line that contains `part`.
     pub fn wait_for_log(&self, part: &str) -> String {
-        let found = crate::eventually(PATIENCE, || {
-            let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-            log.iter().find(|line| line.contains(part)).cloned()
-        });
+        let look = |lines: &[String]| lines.iter().find(|line| line.contains(part)).cloned();
+        let found = crate::eventually(PATIENCE, || self.log.with(look));
         found.unwrap_or_else(|| panic!("nothing in the log holds {part:?}:\n{}", self.log()))
     }
 
@@ -331,7 +330,7 @@ struct Running {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<Line>,
-    log: Arc<Mutex<Vec<String>>>,
+    log: LogReader,
     wire: [(u64, u64); 2],
 }
 
@@ -350,15 +349,7 @@ fn run(command: &mut Command) -> Running {
             }
         }
     });
-    let log = Arc::new(Mutex::new(Vec::new()));
-    let kept = log.clone();
-    std::thread::spawn(move || {
-        for line in BufReader::new(stderr).split(b'\n') {
-            let Ok(line) = line else { break };
-            kept.lock().unwrap_or_else(PoisonError::into_inner).push(String::from_utf8_lossy(&line).into_owned());
-        }
-    });
-    Running { child, stdin: Some(stdin), lines, log, wire }
+    Running { child, stdin: Some(stdin), lines, log: LogReader::start(stderr), wire }
 }
 
 /// The device and the number of a pipe, which are the same at both of its ends.

@@ -110,14 +110,16 @@ fn parked_calls_of_large_components_leave_room_for_others() {
 fn calls_with_many_nested_ones_leave_room_for_others() {
     let (fan, arguments) = fan();
     let (_server, ann, bob) = users(Home::new(), &(MANY.to_owned() + &fan + &plugin("echo", "")));
-    let answers: Vec<Called> = (0..20).map(|_| ann.call("agent-calls__run", arguments.clone())).collect();
-    let parked = answers.iter().filter(|answer| answer.0.message["result"].get("requestState").is_some()).count();
+    // On a slow machine, they are parked before all of their calls have begun, and more of them find room.
+    let mut answers = (0..200).map(|_| ann.call("agent-calls__run", arguments.clone())).enumerate();
+    let refused = answers.find(|(_, answer)| answer.0.message["result"].get("requestState").is_none());
+    let (parked, refused) = refused.expect("one finds no room");
     assert!(bob.call("echo__run", json!({"path": "Bob"})).good().contains("Bob"), "beside {parked} parked calls");
     assert!(bob.park("agent-calls__run", arguments).is_some(), "beside {parked} parked calls");
     println!("hostile: nested calls: {parked} parked calls of 73 instances each, and others are served");
     // Hers do not wait for each other: those that found no room know why.
-    assert!((3..20).contains(&parked));
-    let refused = answers.last().unwrap().result().to_string();
+    assert!(parked >= 3);
+    let refused = refused.result().to_string();
     assert!(refused.contains("busy: your calls, nested and suspended ones included"), "{refused}");
 }
 
