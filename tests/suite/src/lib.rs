@@ -36,6 +36,7 @@ pub mod provider;
 pub mod registry;
 pub mod scan;
 mod server;
+pub mod servers;
 pub mod sigstore;
 pub mod soak;
 mod speaker;

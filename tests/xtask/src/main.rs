@@ -30,6 +30,7 @@ mod repo;
 mod rmcp;
 mod sdks;
 mod server;
+mod servers;
 mod setup;
 mod soak;
 mod stages;
@@ -71,7 +72,7 @@ enum Task {
     Soak(soak::Options),
     /// Follows the recipe for a new import in a copy of the repository, for a toy, and tests the result.
     Recipe,
-    /// Compares what every real client sees when the same guest asks it questions; or takes agents or libraries on a journey.
+    /// Compares what every real client sees when the same guest asks it questions; takes agents or libraries on a journey; or lists public servers.
     Clients(clients::Options),
     /// Runs the official MCP conformance suite against test components.
     Conformance(conformance::Options),
