@@ -43,7 +43,7 @@ pub(super) fn read_tool(server: &str, tool: m::Tool, follows_tasks: bool) -> Res
     if name != given {
         passed_on.insert("name".into(), given.into_owned().into());
     }
-    if let (Some(_), Some(hint)) = (&title, &hint) {
+    if let Some(hint) = &hint {
         passed_on.insert("annotations".into(), json!({ "title": hint }));
     }
     let icons = shown_icons(icons.unwrap_or_default());
@@ -64,8 +64,16 @@ pub(super) fn read_tool(server: &str, tool: m::Tool, follows_tasks: bool) -> Res
         warnings.push(format!("the arguments of the tool `{name}` are checked by the server alone: {error}"));
     }
     let output = output_schema.map(|schema| to_current_draft(visible_members((*schema).clone())));
-    // Some clients lose the whole list for a result that is no object.
-    let output_schema = output.filter(|schema| schema.get("type").is_some_and(|kind| kind == "object"));
+    let output_schema = output.and_then(|mut output| {
+        if !is_of_object(&output) {
+            warnings.push(format!(
+                "the output schema of the tool `{name}` is left out, since it is not of an object: some clients would lose all tools"
+            ));
+            return None;
+        }
+        output.insert("type".into(), "object".into());
+        Some(output)
+    });
     let given_description = description.as_deref().unwrap_or_default();
     if visible(given_description).len() > MAX_DESCRIPTION {
         warnings.push(format!("the description of the tool `{name}` is cut to {MAX_DESCRIPTION} bytes"));
@@ -91,6 +99,19 @@ pub(super) fn read_tool(server: &str, tool: m::Tool, follows_tasks: bool) -> Res
     warnings.extend(unportable.map(|part| format!("some clients may lose all tools: {part}")));
     let full_name = format!("{server}.{}", tool.name);
     Ok(ListedTool { tool: PluginTool::of_server(tool, full_name, passed_on, checked.is_ok()), warnings })
+}
+
+/// Whether everything that a schema allows is an object, also where it does not say so at its root.
+fn is_of_object(schema: &Map<String, Value>) -> bool {
+    let branches = |key: &str| schema.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let is_object = |branch: &Value| branch.as_object().is_some_and(is_of_object);
+    let all = |key: &str| !branches(key).is_empty() && branches(key).iter().all(is_object);
+    match schema.get("type") {
+        Some(kind) => kind == "object",
+        None => {
+            schema.contains_key("properties") || all("anyOf") || all("oneOf") || branches("allOf").iter().any(is_object)
+        }
+    }
 }
 
 /// The name by which the server knows its tool.
@@ -170,6 +191,35 @@ mod tests {
         {
             assert_eq!(schema_of(&with_input(kind)), json!({ "type": "object" }));
         }
+    }
+
+    #[test]
+    fn output_schemas_of_objects_say_so_and_others_are_left_out_with_a_word() {
+        let shape = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
+        for (given, is_shown) in [
+            (shape.clone(), true),
+            (json!({ "properties": { "n": {} } }), true),
+            (json!({ "anyOf": [shape, { "properties": {} }] }), true),
+            (json!({ "allOf": [{}, shape] }), true),
+            (json!({ "oneOf": [shape, { "type": "string" }] }), false),
+            (json!({ "type": "array" }), false),
+            (json!({}), false),
+        ] {
+            let listed = read(|tool| tool["outputSchema"] = given.clone()).unwrap();
+            let shown =
+                listed.tool.tool.output_schema.as_deref().map(|text| serde_json::from_str::<Value>(text).unwrap());
+            assert_eq!(shown.is_some(), is_shown, "{given}");
+            assert!(shown.is_none_or(|shown| shown["type"] == "object"));
+            let is_named = listed.warnings.iter().any(|warning| warning.contains("output schema of the tool `read`"));
+            assert_eq!(is_named, !is_shown, "{given}: {:?}", listed.warnings);
+        }
+    }
+
+    #[test]
+    fn a_title_among_the_hints_stays_there() {
+        let listed = read(|tool| tool["annotations"] = json!({ "title": "A title" })).unwrap();
+        assert_eq!(listed.tool.tool.title.as_deref(), Some("A title"));
+        assert_eq!(listed.tool.passed_on["annotations"], json!({ "title": "A title" }));
     }
 
     #[test]

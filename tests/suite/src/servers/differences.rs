@@ -38,12 +38,8 @@ impl Differences {
             found.insert((true, "another name".into()));
         }
         given["name"] = shown["name"].clone();
-        if given["title"].is_null()
-            && shown["annotations"]["title"].is_null()
-            && given["annotations"]["title"].is_string()
-        {
-            given["title"] = given["annotations"]["title"].take();
-            found.insert((true, "`title` from `annotations`".into()));
+        if given["title"].is_null() && given["annotations"]["title"].is_string() {
+            given["title"] = given["annotations"]["title"].clone();
         }
         // Empty or not there is the same for these.
         for member in ["annotations", "_meta"] {
@@ -129,7 +125,7 @@ fn is_rewritten(above: &[&str], keyword: &str, given: Option<&Value>, shown: Opt
         ("format" | "$ref" | "additionalItems" | "minimum" | "maximum", Some(_), None) => true,
         ("exclusiveMinimum" | "exclusiveMaximum", Some(Value::Bool(_)), _) => true,
         ("properties" | "items", None, Some(_)) | ("properties" | "items", Some(Value::Array(_)), _) => true,
-        ("prefixItems", None, Some(_)) => true,
+        ("prefixItems", None, Some(_)) | ("$schema", Some(_), Some(_)) => true,
         ("required", given, _) => !given.is_some_and(Value::is_array),
         ("type", _, Some(kind)) => above.is_empty() && kind == "object",
         ("type", Some(kind), None) => kind == "any",
@@ -166,7 +162,7 @@ mod tests {
             (json!({}), json!({}), ""),
             (json!({"_meta": {"a": 1}}), json!({"_meta": {"a": 1}}), ""),
             (json!({"execution": {}}), json!({}), "removed `execution` (1)"),
-            (json!({"annotations": {"title": "A"}}), json!({"title": "A"}), "`title` from `annotations` (1)"),
+            (json!({"annotations": {"title": "A"}}), json!({"title": "A", "annotations": {"title": "A"}}), ""),
             (json!({"annotations": {"a": 1}}), json!({}), "removed `a` of `annotations` (1)"),
             (
                 json!({"description": "a\u{200b}b"}),
@@ -186,6 +182,7 @@ mod tests {
         for (given, shown) in [
             (json!({"title": "A"}), json!({})),
             (json!({"icons": []}), json!({})),
+            (json!({"annotations": {"title": "A"}}), json!({"title": "A"})),
             (json!({"_meta": {"a": 1}}), json!({})),
             (json!({"annotations": {"readOnlyHint": true}}), json!({})),
             (json!({"description": "a"}), json!({"description": "b"})),

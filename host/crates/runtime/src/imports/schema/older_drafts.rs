@@ -9,9 +9,17 @@ const MAY_BE_NULL: [&str; 2] = ["const", "default"];
 /// A limit that draft 4 has as a boolean beside another one.
 const LIMITS: [(&str, &str); 2] = [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")];
 
-/// Rewrites the schema of a tool's arguments or result. A reference that leaves the schema is removed, since nobody follows it.
-pub fn to_current_draft(mut schema: Map<String, Value>) -> Map<String, Value> {
+const DRAFT: &str = "$schema";
+const CURRENT_DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
+
+/// Rewrites the schema of a tool's arguments or result. A reference that leaves the schema is removed, since nobody follows it. One that
+/// names its draft names this one if it is rewritten: in an older one, the same words mean something else.
+pub fn to_current_draft(given: Map<String, Value>) -> Map<String, Value> {
+    let mut schema = given.clone();
     keywords(&mut schema);
+    if schema != given && schema.contains_key(DRAFT) {
+        schema.insert(DRAFT.to_owned(), CURRENT_DRAFT.into());
+    }
     schema
 }
 
@@ -109,6 +117,10 @@ mod tests {
             (
                 properties(json!({"a": {"items": [{"type": "string"}, {"type": "any"}], "additionalItems": false}})),
                 properties(json!({"a": {"prefixItems": [{"type": "string"}, {}], "items": false}})),
+            ),
+            (
+                json!({"$schema": "http://json-schema.org/draft-07/schema#", "not": {"items": [{}]}}),
+                json!({"$schema": CURRENT_DRAFT, "not": {"prefixItems": [{}]}}),
             ),
             (
                 properties(json!({"a": {"description": null, "enum": null, "default": null, "const": null}})),
