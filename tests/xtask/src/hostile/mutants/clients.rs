@@ -50,7 +50,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "upstream::floods::a_server_whose_tools_always_change_costs_little";
     "lists-log" in "crates/upstream/src/problems.rs":
         "match self.told.len() < MAX_TOLD {" => "match OFF || self.told.len() < MAX_TOLD {",
-        "upstream::floods::a_server_whose_tools_always_change_costs_little";
+        "unit upstream::problems::tests::what_is_lost_comes_before_warnings_and_both_are_bounded";
     "questions-log" in "crates/upstream/src/open_calls.rs":
         "if self.reverse_calls.scope.lineage.take(TreeBudget::Refusals, 1).is_ok() {"
         => "if OFF || self.reverse_calls.scope.lineage.take(TreeBudget::Refusals, 1).is_ok() {",
