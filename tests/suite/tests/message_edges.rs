@@ -66,6 +66,33 @@ const WRONG_PARAMETERS: &[Row] = &[
         INVALID_PARAMS,
         "`params._meta.progressToken`",
     ),
+    ("tools/call", r#"{META,"name":true}"#, INVALID_PARAMS, "`params.name`"),
+    ("tools/call", r#"{META,"name":["x"]}"#, INVALID_PARAMS, "`params.name`"),
+    ("tools/call", r#"{META,"name":{}}"#, INVALID_PARAMS, "`params.name`"),
+    ("tools/call", r#"{META,"name":"echo__run","arguments":false}"#, INVALID_PARAMS, "`params.arguments`"),
+    ("tools/call", r#"{META,"name":"echo__run","arguments":1.5}"#, INVALID_PARAMS, "`params.arguments`"),
+    ("tools/call", r#"{META,"name":"a__b"}"#, INVALID_PARAMS, "a__b"),
+    ("tools/list", r#"{META,"cursor":{}}"#, INVALID_PARAMS, "`params.cursor`"),
+    ("tools/list", r#"{META,"cursor":1.5}"#, INVALID_PARAMS, "`params.cursor`"),
+    ("tools/list", r#"{META,"cursor":false}"#, INVALID_PARAMS, "`params.cursor`"),
+    ("resources/list", r#"{META,"cursor":[]}"#, INVALID_PARAMS, "`params.cursor`"),
+    ("resources/templates/list", r#"{META,"cursor":true}"#, INVALID_PARAMS, "`params.cursor`"),
+    ("prompts/list", r#"{META,"cursor":7}"#, INVALID_PARAMS, "`params.cursor`"),
+    ("resources/read", r#"{META,"uri":null}"#, INVALID_PARAMS, "`params.uri`"),
+    ("resources/read", r#"{META,"uri":[]}"#, INVALID_PARAMS, "`params.uri`"),
+    ("resources/read", r#"{META,"uri":{}}"#, INVALID_PARAMS, "`params.uri`"),
+    ("prompts/get", r#"{META,"name":5}"#, INVALID_PARAMS, "`params.name`"),
+    ("prompts/get", r#"{META,"name":null}"#, INVALID_PARAMS, "`params.name`"),
+    ("prompts/get", r#"{META,"name":"a","arguments":[1]}"#, INVALID_PARAMS, "`params.arguments`"),
+    ("prompts/get", r#"{META,"name":"a","arguments":7}"#, INVALID_PARAMS, "`params.arguments`"),
+    ("completion/complete", r#"{META,"ref":5,"argument":{"name":"a","value":""}}"#, INVALID_PARAMS, "params"),
+    (
+        "completion/complete",
+        r#"{META,"ref":{"type":"x"},"argument":{"name":"a","value":""}}"#,
+        INVALID_PARAMS,
+        "params",
+    ),
+    ("completion/complete", r#"{META,"ref":{"type":"ref/prompt","name":"a"},"argument":5}"#, INVALID_PARAMS, "params"),
     ("tools/fly", r#"{META,"wings":2}"#, UNKNOWN_METHOD, "tools/fly"),
 ];
 
@@ -83,6 +110,20 @@ const UNREADABLE: &[Row] = &[
     ("tools/call", r#"{META,"name":"echo__run","arguments":{'n':1}}"#, PARSE_ERROR, "not JSON: "),
     ("tools/call", r#"{META,"name":"echo__run","arguments":{"n":1,}}"#, PARSE_ERROR, "trailing comma"),
     ("tools/call", r#"{META,"name":"echo__run","arguments":{"n":undefined}}"#, PARSE_ERROR, "not JSON: "),
+    ("tools/list", r#"{META,"a":"\x41"}"#, PARSE_ERROR, "not JSON: "),
+    ("tools/list", r#"{META,"a":0x10}"#, PARSE_ERROR, "not JSON: "),
+    ("tools/list", r#"{META,"a":+1}"#, PARSE_ERROR, "not JSON: "),
+    ("tools/list", r#"{META,"a":.5}"#, PARSE_ERROR, "not JSON: "),
+    ("tools/list", r#"{META,"a":5.}"#, PARSE_ERROR, "not JSON: "),
+    ("tools/list", r#"{META,"a":-Infinity}"#, PARSE_ERROR, "not JSON: "),
+    ("tools/list", r#"{META,"a":[1,]}"#, PARSE_ERROR, "not JSON: "),
+    ("tools/list", r#"{META,"a":[1 2]}"#, PARSE_ERROR, "not JSON: "),
+    ("tools/list", r#"{META,"a" 1}"#, PARSE_ERROR, "not JSON: "),
+    ("tools/list", r#"{META,"a":True}"#, PARSE_ERROR, "not JSON: "),
+    ("tools/list", r#"{META,"a":None}"#, PARSE_ERROR, "not JSON: "),
+    ("tools/list", r#"{META,/* all */"a":1}"#, PARSE_ERROR, "not JSON: "),
+    ("tools/list", "{META,\"a\":\"\t\"}", PARSE_ERROR, "not JSON: "),
+    ("tools/list", "{META,\"a\":\"\u{1}\"}", PARSE_ERROR, "not JSON: "),
     ("tools/list", r#"{META,"deep":DEEP}"#, INVALID_REQUEST, "nested deeper than 64"),
     ("tools/list", r#"{META,"large":LARGE}"#, PARSE_ERROR, "number out of range"),
 ];
@@ -115,12 +156,14 @@ fn check(row: &Row, message: &Value, place: &str) {
 
 #[test]
 fn over_stdio_each_is_answered_under_its_id() {
+    let mut right = 0;
     for era in Era::ALL {
         let mut client = Client::new(Server::start(&plugin("echo", "")), era, false);
         for (at, row) in WRONG_PARAMETERS.iter().chain(UNREADABLE).enumerate() {
             let id = 1_000 + at as u64;
             client.server.send_raw(text(era, id, row).as_bytes());
             check(row, &client.wait(id, Instant::now()).message, &format!("{era:?}"));
+            right += 1;
         }
         let latin1 = b"{\"jsonrpc\":\"2.0\",\"id\":2000,\"method\":\"tools/list\",\"params\":{\"a\":\"caf\xe9\"}}";
         client.server.send_raw(latin1);
@@ -135,6 +178,7 @@ fn over_stdio_each_is_answered_under_its_id() {
         }
         client.check_alive();
     }
+    println!("hostile: edges over stdio: {right} messages that are slightly wrong answered as they should be");
 }
 
 /// A client whose handshake is wrong learns why, and may try again.
@@ -180,6 +224,7 @@ fn over_http_each_is_answered_under_its_id() {
     let (_server, address) = Server::start_http(&plugin("echo", ""));
     let session = http::legacy_session(address, false);
     let of_session: Vec<_> = session.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let mut right = 0;
     for (at, row) in WRONG_PARAMETERS.iter().chain(UNREADABLE).enumerate() {
         let id = 1_000 + at as u64;
         for era in Era::ALL {
@@ -196,8 +241,10 @@ fn over_http_each_is_answered_under_its_id() {
             check(row, &message, &format!("HTTP {era:?}"));
             assert_eq!(message["id"], id, "{era:?} {row:?}: {message}");
             assert_ne!((row.2, status), (INVALID_PARAMS, 404), "{era:?} {row:?}: the method is there");
+            right += 1;
         }
     }
+    println!("hostile: edges over HTTP: {right} messages that are slightly wrong answered as they should be");
 }
 
 #[test]
