@@ -5,7 +5,7 @@ use portcullis::cli::{Cli, print_error, run};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
 use std::process::ExitCode;
 
-/// Gives back to the system what is free for some time, and is faster than that of the C library.
+/// Gives back to the system what is free, which the allocator of the C library keeps.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

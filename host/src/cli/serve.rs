@@ -80,6 +80,13 @@ fn is_stdin(path: &Path) -> bool {
     std::fs::metadata(path).ok().zip(rustix::fs::fstat(std::io::stdin()).ok()).is_some_and(|(a, b)| same(a, b))
 }
 
+/// Starts the allocator's threads, which give back to the system what has been free for some time, also while the server is idle.
+fn give_back_free_memory() {
+    if let Err(error) = tikv_jemalloc_ctl::background_thread::write(true) {
+        tracing::debug!(%error, "free memory is given back only while the server works");
+    }
+}
+
 impl Serving {
     /// Gives up all rights that serving this configuration, or building a plugin beside it, does not need.
     pub(super) fn confined(config: Config, file: &Path, builds: bool) -> anyhow::Result<Self> {
@@ -97,6 +104,8 @@ impl Serving {
         let page_map = open_page_map();
         let confined = needs.as_ref().map(confine::server).transpose();
         let confined = confined.context("start it with --no-confine, or set `confine = false` under [server]")?;
+        // A thread that was there before would not be confined.
+        give_back_free_memory();
         let needs = needs.filter(|_| confined.is_some_and(|in_force| in_force.files.is_some()));
         Ok(Self { config, page_map, confined, needs, strict: false, builds })
     }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::time::Duration;
-use suite::{Home, paths, plugin_from, portcullis};
+use suite::{Home, compiled_code, paths, plugin_from, portcullis};
 
 /// The time limit for refusals that need no compiler.
 const AT_ONCE: Duration = Duration::from_secs(1);
@@ -76,11 +76,7 @@ fn precompiled_code_is_refused() {
     compiled.extend_from_slice(b"wasmtime\0 48.0.8");
     refused_by_check(&home, &compiled, "not WebAssembly");
     refused_by_check(&home, &compiled, "precompiled");
-    let ours =
-        fs::read_dir(paths::cache()).unwrap().flatten().find(|entry| entry.path().extension() == Some("bin".as_ref()));
-    if let Some(entry) = ours {
-        refused_by_check(&home, &fs::read(entry.path()).unwrap(), "not");
-    }
+    refused_by_check(&home, &compiled_code(), "not");
 }
 
 #[test]

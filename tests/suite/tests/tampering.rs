@@ -5,7 +5,7 @@ use crate::reload::{edition, replace};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use suite::{Home, paths, portcullis};
+use suite::{Home, compiled_code, paths, portcullis};
 
 /// An intact installation, which the tests tamper with and restore.
 struct Place {
@@ -104,7 +104,7 @@ const COMPONENT: &[Row] = &[
     ("machine code", |it| it.put(b"\x7fELF\x02\x01\x01\0"), CHANGED),
     ("compressed", |it| it.put(b"\x1f\x8b\x08\0\0\0\0\0"), CHANGED),
     ("a script", |it| it.put(b"#!/bin/sh\nexit 0\n"), CHANGED),
-    ("compiled code of our own cache", |it| it.put(compiled()), CHANGED),
+    ("compiled code of our own cache", |it| it.put(compiled_code()), CHANGED),
     ("gone", |it| fs::remove_file(&it.component).unwrap(), "cannot read"),
     (
         "a folder",
@@ -248,15 +248,6 @@ const LOCK: &[Row] = &[
         "server.withdrawn-file cannot be read",
     ),
 ];
-
-/// The smallest entry of the compile cache, since the largest ones are larger than a component may be. An entry begins
-/// with the host's own MAC.
-fn compiled() -> Vec<u8> {
-    let entries = fs::read_dir(paths::cache()).unwrap().filter_map(Result::ok);
-    let entries = entries.filter(|entry| entry.path().extension() == Some("bin".as_ref()));
-    let sizes = entries.filter_map(|entry| Some((entry.metadata().ok()?.len(), entry.path())));
-    fs::read(sizes.min().unwrap().1).unwrap()
-}
 
 /// Asserts that every row is refused, and returns their number.
 fn all_refused(rows: &[Row]) -> usize {

@@ -3,8 +3,8 @@
 use super::Row;
 use super::fixture::Fixture;
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use suite::{Home, forge, paths};
+use std::fs::File;
+use suite::{Home, compiled_code, forge, paths};
 
 const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
 
@@ -65,11 +65,7 @@ pub(super) const ROWS: &[Row] = &[
         id: "W9.4",
         what: "the host's own compiled code",
         outcome: "refused: not WebAssembly",
-        run: |g| {
-            let entries = fs::read_dir(paths::cache()).unwrap().flatten().map(|entry| entry.path());
-            let ours = entries.into_iter().find(|path| path.extension() == Some("bin".as_ref())).unwrap();
-            g.check(&fs::read(ours).unwrap())
-        },
+        run: |g| g.check(&compiled_code()),
     },
     Row { id: "W9.5", what: "a core module", outcome: "refused: core module", run: |g| g.check(b"\0asm\x01\0\0\0") },
     Row {

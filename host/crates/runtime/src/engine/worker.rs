@@ -29,10 +29,6 @@ const MAX_CODE: u64 = 512 << 20;
 /// Bytes that are read of the worker's stderr.
 const MAX_ERROR_OUTPUT: u64 = 4 << 10;
 
-/// What the host's allocator does. In a worker, which may not start threads, it starts none.
-const ALLOCATOR: &str = "_RJEM_MALLOC_CONF";
-const NO_THREADS: &str = "background_thread:false";
-
 #[derive(Debug, Clone)]
 pub struct CompileWorker {
     program: PathBuf,
@@ -53,7 +49,6 @@ impl CompileWorker {
         let mut child = tokio::process::Command::new(&self.program)
             .args([WORKER_COMMAND, profile_name(profile)])
             .env_clear()
-            .env(ALLOCATOR, NO_THREADS)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
