@@ -1,18 +1,24 @@
 //! Clients that repeat one message as fast as they can, over several connections: others are served, and little is held.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_setfl};
 use serde_json::{Value, json};
-use std::io::{Read as _, Write as _};
+use std::fs;
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use suite::http::{legacy_session_of, request, request_at};
-use suite::{Called, Era, Home, PATIENCE, Server, eventually, modern_meta, plugin, soak};
+use suite::{Called, Era, Home, PATIENCE, Server, eventually, modern_meta, paths, plugin, soak};
 
 /// What all connections of one client may make the host hold, in bytes.
 const MOST_HELD: u64 = 64 << 20;
 /// What one flood may write to the log, in bytes.
 const MOST_LOGGED: usize = 1 << 20;
+/// Bytes of a flood over stdio, in a whole run.
+const MOST_SENT: usize = 20 << 20;
 /// Connections that flood at once.
 const CONNECTIONS: usize = 4;
 /// Messages that are written at once.
@@ -80,23 +86,26 @@ fn header_lines(headers: &[(String, String)]) -> String {
     headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect()
 }
 
+/// A message with this id, if it has one.
+fn body((_, method, params): &Row, era: Era, id: u64) -> String {
+    let Some(method) = method else { return (*params).to_owned() };
+    let mut params: Value = serde_json::from_str(params).unwrap();
+    if era == Era::Modern {
+        params["_meta"] = modern_meta(false);
+    }
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
+}
+
 /// The whole request over HTTP.
-fn post((_, method, params): &Row, era: Era, headers: &[(String, String)]) -> String {
-    let mut lines = header_lines(headers);
-    let body = match method {
-        Some(method) => {
-            let mut params: Value = serde_json::from_str(params).unwrap();
-            if era == Era::Modern {
-                params["_meta"] = modern_meta(false);
-                lines += &format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n");
-                if let Some(name) = params["name"].as_str().or(params["uri"].as_str()) {
-                    lines += &format!("Mcp-Name: {name}\r\n");
-                }
-            }
-            json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string()
+fn post(row: &Row, era: Era, headers: &[(String, String)]) -> String {
+    let (mut lines, body) = (header_lines(headers), body(row, era, 1));
+    if let (Some(method), Era::Modern) = (row.1, era) {
+        lines += &format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n");
+        let params: Value = serde_json::from_str(row.2).unwrap();
+        if let Some(name) = params["name"].as_str().or(params["uri"].as_str()) {
+            lines += &format!("Mcp-Name: {name}\r\n");
         }
-        None => (*params).to_owned(),
-    };
+    }
     format!(
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
          Accept: application/json, text/event-stream\r\n{lines}Content-Length: {}\r\n\r\n{body}",
@@ -124,7 +133,7 @@ fn flood(address: SocketAddr, burst: &[u8], reads: bool, stop: &AtomicBool, answ
             while !stop.load(Ordering::Relaxed) {
                 match stream.write_all(burst) {
                     Ok(()) => {}
-                    Err(error) if error.kind() == std::io::ErrorKind::WouldBlock && !reads => {}
+                    Err(error) if error.kind() == ErrorKind::WouldBlock && !reads => {}
                     Err(_) => break,
                 }
             }
@@ -220,4 +229,76 @@ fn nothing_that_a_client_repeats_takes_much_or_stops_others() {
 fn nothing_that_a_session_repeats_takes_much_or_stops_others() {
     let most = floods(Era::Legacy, LEGACY);
     println!("hostile: session floods: {most} MiB held at most, with {} messages", LEGACY.len());
+}
+
+/// A server over stdio whose client reads nothing.
+struct Unread {
+    child: Child,
+    stdin: ChildStdin,
+    _home: Home,
+}
+
+impl Unread {
+    fn start() -> Self {
+        let home = Home::new();
+        home.write("portcullis.toml", plugin("echo", ""));
+        let mut command = Command::new(paths::binary());
+        command.args(["serve", "--config", "portcullis.toml"]).current_dir(home.path());
+        command.env("PORTCULLIS_CACHE", paths::cache()).env("PORTCULLIS_STATE", home.path().join("state"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let stdin = child.stdin.take().unwrap();
+        fcntl_setfl(&stdin, OFlags::NONBLOCK).unwrap();
+        Self { child, stdin, _home: home }
+    }
+
+    /// Writes until the server reads nothing more, or so many bytes are written.
+    fn flood(&mut self, row: &Row, most: usize) {
+        let (mut sent, mut rest, mut ids) = (0, Vec::new(), 0..);
+        while sent < most {
+            if rest.is_empty() {
+                let some = ids.by_ref().take(BURST).map(|id| body(row, Era::Modern, id) + "\n");
+                rest = some.collect::<String>().into_bytes();
+            }
+            let wait = Timespec { tv_sec: 1, tv_nsec: 0 };
+            if poll(&mut [PollFd::new(&self.stdin, PollFlags::OUT)], Some(&wait)).unwrap() == 0 {
+                return;
+            }
+            match self.stdin.write(&rest) {
+                Ok(written) => {
+                    sent += written;
+                    rest.drain(..written);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => panic!("{}: the server has ended: {error}", row.0),
+            }
+        }
+    }
+
+    fn memory(&self) -> u64 {
+        let statm = fs::read_to_string(format!("/proc/{}/statm", self.child.id())).unwrap();
+        statm.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
+    }
+}
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn nothing_that_a_client_repeats_over_stdio_and_does_not_read_takes_much() {
+    let before = Server::measurable(Home::new(), &plugin("echo", ""), &[], |_| {}).memory();
+    let mut most = 0;
+    for row in MODERN {
+        let mut server = Unread::start();
+        server.flood(row, soak::share(MOST_SENT));
+        let held = server.memory().saturating_sub(before);
+        println!("hostile: client's flood of `{}` over stdio, reading nothing: {} MiB held", row.0, held >> 20);
+        assert!(held < MOST_HELD, "{}: {held} bytes", row.0);
+        most = most.max(held >> 20);
+    }
+    println!("hostile: stdio floods: {most} MiB held at most, with {} messages", MODERN.len());
 }

@@ -181,6 +181,22 @@ fn over_stdio_each_is_answered_under_its_id() {
     println!("hostile: edges over stdio: {right} messages that are slightly wrong answered as they should be");
 }
 
+#[test]
+fn what_comes_before_the_first_request_and_is_none_is_ignored() {
+    for era in Era::ALL {
+        let mut server = Server::start(&plugin("echo", ""));
+        for message in [
+            json!({"jsonrpc": "2.0", "method": "notifications/odd", "params": {}}),
+            json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9}}),
+            json!({"jsonrpc": "2.0", "id": 9, "result": {}}),
+            json!({"jsonrpc": "2.0", "id": 9, "error": {"code": 1, "message": "no"}}),
+        ] {
+            server.send(&message);
+        }
+        Client::new(server, era, false).check_alive();
+    }
+}
+
 /// A client whose handshake is wrong learns why, and may try again.
 #[test]
 fn a_wrong_handshake_does_not_end_the_connection() {

@@ -88,6 +88,7 @@ const FIGURES: &[Figure] = figures! {
     "server-floods", "<= 64 MiB", Most(64), Suite "upstream::floods::nothing_that_a_server_repeats_for_ever_takes_much_or_stops_others", "server floods";
     "client-floods", "<= 64 MiB", Most(64), Suite "client_floods::nothing_that_a_client_repeats_takes_much_or_stops_others", "client floods";
     "session-floods", "<= 64 MiB", Most(64), Suite "client_floods::nothing_that_a_session_repeats_takes_much_or_stops_others", "session floods";
+    "stdio-floods", "<= 64 MiB", Most(64), Suite "client_floods::nothing_that_a_client_repeats_over_stdio_and_does_not_read_takes_much", "stdio floods";
     "schemas", "others served", Said, Suite "upstream::floods::tools_that_are_left_out_are_counted", "schemas";
     "given-back", "<= 40 MiB kept", Most(40), Suite "large_answers::memory_of_large_answers_is_given_back", "memory";
     "measuring", "<= 32 threads", Most(32), Suite "state::measuring_large_directories_is_work_of_the_compute_pool", "measuring";

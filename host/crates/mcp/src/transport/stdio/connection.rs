@@ -18,7 +18,7 @@ use platform::clock::Clock;
 use platform::standard_streams::{Input, Output};
 use plugins::calls::CleanUp;
 use rmcp::ErrorData;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetExtensions as _, RequestId, ServerJsonRpcMessage};
 use rmcp::service::RoleServer;
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::JsonRpcMessageCodec;
@@ -33,14 +33,25 @@ use tokio_util::task::AbortOnDropHandle;
 const READ: usize = 16 << 10;
 /// CPU time of a call from which on others that wait are spread over the threads: to hand one over takes some microseconds.
 const LONG_CALL: Duration = Duration::from_micros(200);
+/// Requests that rmcp serves at once; further ones are refused. Each has a task, which is far larger than a short request: bounds a
+/// client that sends many and reads no answers.
+const MAX_SERVED: usize = 1_024;
 /// CPU time of later calls that an answer may wait for, to be written with theirs.
 const MAX_DELAY: Duration = Duration::from_millis(1);
+
+/// Counts a request as long as its task has it.
+#[derive(Clone)]
+struct ServedRequest {
+    _counted: Arc<()>,
+}
 
 pub(super) struct Connection {
     server: Arc<ServerContext>,
     lines: FramedRead<Input, LineDecoder>,
     outgoing: Arc<Outgoing>,
     running: RunningRequests,
+    /// One for each request that rmcp serves, and this one.
+    served: Arc<()>,
     /// Those that are served directly.
     calls: FuturesUnordered<BoxFuture<'static, (DirectId, DirectResponse)>>,
     /// Of the last of them, until its answer is sent.
@@ -67,6 +78,7 @@ impl Connection {
             lines: FramedRead::with_capacity(input, LineDecoder::default(), READ),
             outgoing: Arc::new(Outgoing::new(output)),
             running: RunningRequests::default(),
+            served: Arc::default(),
             calls: FuturesUnordered::new(),
             clean_up: None,
             last_cpu: Duration::ZERO,
@@ -109,11 +121,22 @@ impl Connection {
                 self.refuse(ErrorData::internal_error("the server is stopping", None), Some(request.id));
                 None
             }
+            ClientJsonRpcMessage::Request(request) if Arc::strong_count(&self.served) > MAX_SERVED => {
+                let text = format!("{MAX_SERVED} requests of this connection run already; let some of them end");
+                self.refuse(ErrorData::internal_error(text, None), Some(request.id));
+                None
+            }
+            // rmcp would end the connection, and has no request that such a message could be about.
+            message if !self.has_begun && !matches!(message, ClientJsonRpcMessage::Request(_)) => {
+                self.running.track(&message);
+                None
+            }
             // During shutdown, a response or a cancel helps running requests to end.
-            message => {
-                if matches!(message, ClientJsonRpcMessage::Request(_)) {
+            mut message => {
+                if let ClientJsonRpcMessage::Request(request) = &mut message {
                     self.has_begun = true;
                     self.last_request = Some(self.clock.now());
+                    request.request.extensions_mut().insert(ServedRequest { _counted: self.served.clone() });
                 }
                 self.running.track(&message);
                 Some(message)
@@ -220,11 +243,10 @@ impl Transport<RoleServer> for Connection {
 
     fn send(&mut self, mut message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
         self.running.track_sent(&message);
-        let outgoing = self.outgoing.clone();
+        let sender = self.outgoing.sender();
         async move {
             retry::rewrite_message(&mut message);
-            outgoing.push(&serde_json::to_vec(&message)?);
-            outgoing.flush().await
+            sender.send(&serde_json::to_vec(&message)?).await
         }
     }
 

@@ -3,12 +3,16 @@
 use platform::standard_streams::Output;
 use platform::sync::Mutex;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::AsyncWriteExt as _;
 
 /// Waiting bytes from which no further input is read. A client that sends requests and reads no answers must not fill the
 /// memory.
 const MAX_WAITING: usize = 16 << 20;
+/// Messages whose sender waits until they are written, from which no further input is read. Each holds the task of its request,
+/// which is far larger than a short answer.
+const MAX_SENDERS: usize = 1_024;
 /// A larger buffer is given back after use.
 const KEPT: usize = 256 << 10;
 
@@ -16,7 +20,24 @@ pub(super) struct Outgoing {
     waiting: Mutex<Vec<u8>>,
     /// Bytes that are not written yet.
     unwritten: AtomicUsize,
+    senders: AtomicUsize,
     writer: tokio::sync::Mutex<Writer>,
+}
+
+/// Waits until its message is written, as long as it lives.
+pub(super) struct Sender(Arc<Outgoing>);
+
+impl Sender {
+    pub(super) async fn send(self, text: &[u8]) -> io::Result<()> {
+        self.0.push(text);
+        self.0.flush().await
+    }
+}
+
+impl Drop for Sender {
+    fn drop(&mut self) {
+        self.0.senders.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Keeps what it has begun to write, because whoever waits for it may give up at any moment.
@@ -29,7 +50,18 @@ struct Writer {
 impl Outgoing {
     pub(super) fn new(output: Output) -> Self {
         let writer = Writer { output, lines: Vec::new(), written: 0 };
-        Self { waiting: Mutex::default(), unwritten: AtomicUsize::new(0), writer: tokio::sync::Mutex::new(writer) }
+        Self {
+            waiting: Mutex::default(),
+            unwritten: AtomicUsize::new(0),
+            senders: AtomicUsize::new(0),
+            writer: tokio::sync::Mutex::new(writer),
+        }
+    }
+
+    /// Counts as one that waits from now on.
+    pub(super) fn sender(self: &Arc<Self>) -> Sender {
+        self.senders.fetch_add(1, Ordering::Relaxed);
+        Sender(self.clone())
     }
 
     /// Adds a line, whose end is not in `text`.
@@ -46,7 +78,7 @@ impl Outgoing {
 
     /// Whether the client has to read before anything else is read from it.
     pub(super) fn is_full(&self) -> bool {
-        self.unwritten.load(Ordering::Relaxed) > MAX_WAITING
+        self.unwritten.load(Ordering::Relaxed) > MAX_WAITING || self.senders.load(Ordering::Relaxed) > MAX_SENDERS
     }
 
     /// Writes what waits now. Nothing is lost if the future is dropped.
@@ -81,7 +113,6 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
     use std::time::Duration;
     use tokio::io::AsyncReadExt as _;
 
@@ -137,5 +168,9 @@ mod tests {
         far.read_exact(&mut vec![0; MAX_WAITING - 63]).await.unwrap();
         flushing.await.unwrap().unwrap();
         assert!(outgoing.is_empty() && !outgoing.is_full());
+        let senders: Vec<_> = (0..=MAX_SENDERS).map(|_| outgoing.sender()).collect();
+        assert!(outgoing.is_full(), "as many short answers wait as may");
+        drop(senders);
+        assert!(!outgoing.is_full());
     }
 }
