@@ -152,6 +152,7 @@ fn a_call_that_waits_outlives_its_server() {
             server.wait_for_log("stopping");
             server.terminate();
             assert!(server.ended().success());
+            server.wait_for_log("others are cut off left=1");
             assert!(caller.next(&mut stream).is_none(), "it is neither answered nor taken back");
         }
         drop(stream);

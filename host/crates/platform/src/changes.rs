@@ -32,8 +32,8 @@ impl Change {
     }
 }
 
-/// URIs of resources, with who listens for changes of each, and how often.
-pub type WantedResources = BTreeMap<Arc<str>, BTreeMap<Principal, usize>>;
+/// URIs of resources and who listens for changes of each, with how often.
+pub type WantedResources = BTreeMap<(Arc<str>, Principal), usize>;
 
 /// Sends changes to listeners, and knows which resources they listen for. Clones share the listeners.
 #[derive(Debug, Clone)]
@@ -45,25 +45,16 @@ pub struct ChangeNotifier {
 /// Somebody listens for changes of a resource, until this is dropped.
 #[derive(Debug)]
 pub struct WantedResource {
-    uri: Arc<str>,
-    principal: Principal,
+    key: (Arc<str>, Principal),
     wanted: Arc<watch::Sender<WantedResources>>,
 }
 
 impl Drop for WantedResource {
     fn drop(&mut self) {
         self.wanted.send_if_modified(|wanted| {
-            let Some(listeners) = wanted.get_mut(&self.uri) else { return false };
-            let Some(count) = listeners.get_mut(&self.principal) else { return false };
+            let Some(count) = wanted.get_mut(&self.key) else { return false };
             *count -= 1;
-            if *count > 0 {
-                return false;
-            }
-            listeners.remove(&self.principal);
-            if listeners.is_empty() {
-                wanted.remove(&self.uri);
-            }
-            true
+            *count == 0 && wanted.remove(&self.key).is_some()
         });
     }
 }
@@ -86,15 +77,16 @@ impl ChangeNotifier {
 
     /// Says that somebody listens for changes of a resource. Who knows of them only when asked is asked then.
     pub fn want(&self, principal: &Principal, uri: &str) -> WantedResource {
-        let mut shared = None;
+        let mut key = (Arc::from(uri), principal.clone());
         self.wanted.send_if_modified(|wanted| {
-            let uri = wanted.get_key_value(uri).map_or_else(|| Arc::from(uri), |(uri, _)| uri.clone());
-            let count = wanted.entry(shared.insert(uri).clone()).or_default().entry(principal.clone()).or_default();
+            let entry = wanted.entry(key.clone());
+            // One text for all that listen for the same.
+            key = entry.key().clone();
+            let count = entry.or_default();
             *count += 1;
             *count == 1
         });
-        let (uri, wanted) = (shared.unwrap_or_default(), self.wanted.clone());
-        WantedResource { uri, principal: principal.clone(), wanted }
+        WantedResource { key, wanted: self.wanted.clone() }
     }
 
     /// What is listened for, now and later.
@@ -127,13 +119,15 @@ mod tests {
         let mut wanted = changes.wanted();
         let (alice, bob) = (Principal::from_source("key", "alice"), Principal::from_source("key", "bob"));
         let (one, again) = (changes.want(&alice, "x:1"), changes.clone().want(&alice, "x:1"));
-        assert!(wanted.has_changed().unwrap() && wanted.borrow_and_update().contains_key("x:1"));
+        let listeners = |wanted: &WantedResources| wanted.keys().map(|(_, who)| who.clone()).collect::<Vec<_>>();
+        assert!(wanted.has_changed().unwrap());
+        assert_eq!(listeners(&wanted.borrow_and_update()), std::slice::from_ref(&alice));
         drop(one);
         assert!(!wanted.has_changed().unwrap());
         let other = changes.want(&bob, "x:1");
-        assert_eq!(wanted.borrow_and_update()["x:1"].keys().collect::<Vec<_>>(), [&alice, &bob]);
+        assert_eq!(listeners(&wanted.borrow_and_update()), [alice, bob.clone()]);
         drop(again);
-        assert_eq!(wanted.borrow_and_update()["x:1"].keys().collect::<Vec<_>>(), [&bob]);
+        assert_eq!(listeners(&wanted.borrow_and_update()), [bob]);
         drop(other);
         assert!(wanted.has_changed().unwrap() && wanted.borrow_and_update().is_empty());
     }

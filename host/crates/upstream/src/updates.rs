@@ -45,9 +45,7 @@ pub(super) async fn pass_on_updates(upstream: Upstream, updated: Arc<UpdatedReso
     loop {
         let began = upstream.0.clock.now();
         let snapshot = catalogs.borrow_and_update().clone();
-        let listener =
-            |(uri, who): (&Arc<str>, &BTreeMap<Principal, usize>)| (uri.clone(), who.keys().cloned().collect());
-        let listened: Vec<Listened> = wanted.borrow_and_update().iter().map(listener).collect();
+        let listened: Vec<_> = wanted.borrow_and_update().keys().cloned().collect();
         let now = match upstream.can_watch() {
             true => share_out(own_uris(&snapshot, upstream.name(), &listened).await, MAX_WATCHED),
             false => BTreeSet::new(),
@@ -68,20 +66,17 @@ pub(super) async fn pass_on_updates(upstream: Upstream, updated: Arc<UpdatedReso
     }
 }
 
-/// An address of a resource, and who listens for its changes.
-type Listened = (Arc<str>, Vec<Principal>);
-
 /// What of that is this server's own: by whom each of its URIs is listened for.
 async fn own_uris<'a>(
     catalog: &'a Catalog,
     server: &str,
-    listened: &'a [Listened],
+    listened: &'a [(Arc<str>, Principal)],
 ) -> BTreeMap<&'a str, Vec<&'a Principal>> {
     let mut own: BTreeMap<&str, Vec<&Principal>> = BTreeMap::new();
     for some in listened.chunks(AT_ONCE) {
         for (uri, who) in some {
             if let Some(uri) = own_uri(catalog, server, uri) {
-                own.entry(uri).or_default().extend(who);
+                own.entry(uri).or_default().push(who);
             }
         }
         tokio::task::yield_now().await;

@@ -7,7 +7,7 @@ use crate::calls::steering::SteerParams;
 use crate::client::view::RequestInput;
 use crate::client_tools::ReverseParams;
 use crate::server_context::ServerContext;
-use crate::tasks::{CallMaker, MadeCall, NotMade, TaskCall, TaskRecord};
+use crate::tasks::{CallMaker, EarlierRun, MadeCall, NotMade, TaskCall, TaskRecord};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use platform::audit::{AuditEvent, AuditRecord};
@@ -15,7 +15,6 @@ use platform::telemetry::ResourceUsage;
 use policy::Principal;
 use runtime::engine::{CallError, FuelAccount};
 use runtime::imports::{CallContext, SteeringMessage};
-use runtime::journal::CallJournal;
 use services::principal_store::RunLog;
 use std::sync::{Arc, Weak};
 
@@ -29,17 +28,11 @@ impl TaskCalls {
 }
 
 impl CallMaker for TaskCalls {
-    fn make(
-        &self,
-        call: TaskCall,
-        task: TaskRecord,
-        journal: CallJournal,
-        output: Option<String>,
-    ) -> BoxFuture<'static, MadeCall> {
+    fn make(&self, earlier: EarlierRun) -> BoxFuture<'static, MadeCall> {
         let server = self.0.upgrade();
         async move {
             let server = server.ok_or_else(|| NotMade::NotYet("the host is ending".into()))?;
-            make(&server, call, task, journal, output).await
+            make(&server, earlier).await
         }
         .boxed()
     }
@@ -87,13 +80,8 @@ impl CallMaker for TaskCalls {
     }
 }
 
-async fn make(
-    server: &Arc<ServerContext>,
-    call: TaskCall,
-    task: TaskRecord,
-    journal: CallJournal,
-    output: Option<String>,
-) -> MadeCall {
+async fn make(server: &Arc<ServerContext>, earlier: EarlierRun) -> MadeCall {
+    let EarlierRun { record: task, call, journal, output } = earlier;
     let TaskCall { tool, version, arguments, abilities, declaration, shows_remedies, idempotency_key, survive: _ } =
         call;
     server.catalog.when(|catalog| catalog.tool(&tool).is_some() || catalog.upstream_tool(&tool).is_some()).await;

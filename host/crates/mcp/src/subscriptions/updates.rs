@@ -15,7 +15,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// What a subscription takes besides the bytes of its URI.
-const ENTRY: usize = 128;
+const ENTRY: usize = 192;
 /// Bytes of the resources that all sessions of a principal are subscribed to, and that of all principals together. A session may have
 /// many, and a principal many sessions: bounds what a client takes that never unsubscribes.
 const MAX_BYTES: usize = 4 << 20;

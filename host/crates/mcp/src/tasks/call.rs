@@ -41,16 +41,19 @@ pub(crate) struct TaskCall {
     pub(crate) survive: Option<Survive>,
 }
 
+/// What is stored of a task whose call is made again.
+pub(crate) struct EarlierRun {
+    pub(crate) record: TaskRecord,
+    pub(crate) call: TaskCall,
+    /// The steps of earlier runs.
+    pub(crate) journal: CallJournal,
+    /// What earlier runs had sent to nobody, as [`CallMaker::output`] gave it.
+    pub(crate) output: Option<String>,
+}
+
 /// Makes the calls of stored tasks again. Requests know how, and tasks do not.
 pub(crate) trait CallMaker: Send + Sync {
-    /// `output` is what an earlier run of it had sent to nobody, as [`Self::output`] gave it.
-    fn make(
-        &self,
-        call: TaskCall,
-        task: TaskRecord,
-        journal: CallJournal,
-        output: Option<String>,
-    ) -> BoxFuture<'static, MadeCall>;
+    fn make(&self, earlier: EarlierRun) -> BoxFuture<'static, MadeCall>;
     /// Records the end of a task's call that will not be made again.
     fn record_end(&self, task: &TaskRecord);
     /// What the call of a task has paid for is not known any more: it is never made again, or pays for it once more.

@@ -5,7 +5,7 @@
 //! its process, and its task says so.
 
 use super::asked::AskedQuestions;
-use super::call::{Finish, NotMade, TaskCall};
+use super::call::{EarlierRun, Finish, NotMade, TaskCall};
 use super::control::StopReason;
 use super::keys::Part;
 use super::record::{TaskRecord, TaskState};
@@ -204,6 +204,7 @@ pub(super) async fn make_call(recorder: &Recorder) -> Result<(LiveCall, Finish, 
     let _ = (log.room)(RoomChange::Take(bytes));
     let journal = CallJournal::stored(tasks.clock.clone(), log, steps, Duration::ZERO);
     let journal = journal.map_err(|problem| NotMade::Never(problem.to_string()))?;
-    let (live, finish) = maker.make(call, record.clone(), journal, output).await?;
+    let earlier = EarlierRun { record: record.clone(), call, journal, output };
+    let (live, finish) = maker.make(earlier).await?;
     Ok((live, finish, asked.unwrap_or_default().moved_by(record.moved)))
 }

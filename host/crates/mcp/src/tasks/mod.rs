@@ -53,7 +53,7 @@ mod upkeep;
 #[cfg(test)]
 mod watched_store;
 
-pub(crate) use call::{CallMaker, EndedCall, Finish, MadeCall, NotMade, TaskCall};
+pub(crate) use call::{CallMaker, EarlierRun, EndedCall, Finish, MadeCall, NotMade, TaskCall};
 pub(crate) use create::{CreatedTask, NewTask, NotCreated};
 pub(crate) use record::{TaskRecord, TaskState};
 pub use samples::Sample;

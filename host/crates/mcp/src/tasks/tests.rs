@@ -4,7 +4,7 @@ use super::control::StopReason;
 use super::record::{TaskRecord, TaskState};
 use super::table::TaskId;
 use super::tasks::{LEASE, TaskError, TaskStore, Tasks};
-use super::{CallMaker, EndedCall, Finish, MadeCall, NewTask, NotCreated, NotMade, TaskCall};
+use super::{CallMaker, EarlierRun, EndedCall, Finish, MadeCall, NewTask, NotCreated, NotMade, TaskCall};
 use crate::calls::live::{CallLife, ClientEnd, LiveCall};
 use crate::calls::wait_permits::WaitPermits;
 use crate::client::chunk_record::ChunkRecord;
@@ -192,13 +192,7 @@ impl CallMaker for Maker {
         None
     }
 
-    fn make(
-        &self,
-        _: TaskCall,
-        _: TaskRecord,
-        journal: CallJournal,
-        _: Option<String>,
-    ) -> BoxFuture<'static, MadeCall> {
+    fn make(&self, EarlierRun { journal, .. }: EarlierRun) -> BoxFuture<'static, MadeCall> {
         let why = match &self.0 {
             Some(NotMade::Never(why)) => Some(NotMade::Never(why.clone())),
             Some(NotMade::NotYet(why)) => Some(NotMade::NotYet(why.clone())),

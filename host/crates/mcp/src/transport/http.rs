@@ -161,26 +161,18 @@ impl HttpServer {
         }
         // From here on only requests that help running calls to end are accepted, and `/health` and `/ready`.
         lifecycle.stop();
-        let cut_off = || {
+        let cut_off = |why: &str| {
             let left = leave_waiting();
             end.cancel();
-            left
+            tracing::info!(
+                left,
+                "{why}: calls that wait for their clients go on in the next process, others are cut off"
+            );
         };
         tokio::select! {
             () = lifecycle.wait_idle() => {}
-            () = tokio::time::sleep(DRAIN_TIMEOUT) => {
-                let (running, left) = (lifecycle.active_requests(), cut_off());
-                let cut_off = running.saturating_sub(left);
-                let seconds = DRAIN_TIMEOUT.as_secs();
-                match cut_off {
-                    0 => tracing::info!(left, "calls that wait for their clients after {seconds} s go on in the next process"),
-                    _ => tracing::warn!(cut_off, left, "calls still run after {seconds} s: they are cut off; those that wait \
-                        for their clients go on in the next process"),
-                }
-            }
-            () = force_stop.cancelled() => {
-                cut_off();
-            }
+            () = tokio::time::sleep(DRAIN_TIMEOUT) => cut_off("calls have not ended in time"),
+            () = force_stop.cancelled() => cut_off("stopping at once"),
         }
         close.cancel();
         let ended = tokio::time::timeout(FLUSH_TIMEOUT, &mut serving).await;

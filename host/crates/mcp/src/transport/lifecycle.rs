@@ -56,10 +56,6 @@ impl Lifecycle {
         self.0.send_modify(|state| state.phase = ServerPhase::Stopping);
     }
 
-    pub(super) fn active_requests(&self) -> usize {
-        self.0.borrow().active_requests
-    }
-
     /// Waits until no request is active.
     pub(super) async fn wait_idle(&self) {
         // The sender is in `self`, so waiting cannot fail.

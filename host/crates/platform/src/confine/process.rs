@@ -5,12 +5,17 @@ use super::status::{ConfineError, Confinement};
 #[cfg(target_os = "linux")]
 use super::{landlock_rules, seccomp_filter};
 
-/// Confines a server. Call it before the process has a second thread: Landlock holds for the calling thread and for
-/// those that it starts.
+/// Confines a server. Refuses if the process has a second thread: Landlock holds for the calling thread and for those that it
+/// starts.
 #[cfg(target_os = "linux")]
 pub fn server(needs: &ConfineSettings) -> Result<Confinement, ConfineError> {
     use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
     let fail = |error: rustix::io::Errno| ConfineError(error.to_string());
+    // Where it cannot be seen, the caller's word counts.
+    let threads = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+    if threads > 1 {
+        return Err(ConfineError(format!("it has {threads} threads already, which would not be confined")));
+    }
     // Its memory holds secrets: no core file, and no debugger of the same user. Programs that it starts may raise the limit
     // on core files again.
     let core = getrlimit(Resource::Core);
