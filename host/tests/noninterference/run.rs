@@ -6,7 +6,7 @@ use platform::clock::{Clock, SystemClock};
 use policy::{
     Authority, Budget, Grants, HttpTarget, Limits, Lineage, PluginId, Principal, PrivateOrigins, Requests, Side,
 };
-use runtime::engine::{HeldResources, PausableDeadline};
+use runtime::engine::{HeldResources, PausableClock};
 use runtime::imports::{
     CallContext, CallImports, CallOptions, CallScope, ClientLink, ConnectionRequest, ExpectedVersion, HostServices,
     Http, NoSink, PublishedPrompt, Question, ResourceAttributes, ResourceBody, Role, SampleContent, SampleMessage,
@@ -282,10 +282,9 @@ impl<'a> Call<'a> {
     }
 
     async fn call(&mut self, calls: Vec<(&str, String)>) {
-        let now = SystemClock.now();
-        let budget = Budget::root(&self.host.limits, now);
-        let deadline = PausableDeadline::new(Arc::new(SystemClock));
-        let caller = self.imports.reverse_caller(budget, calls.len(), now, deadline, None);
+        let clock = PausableClock::new(Arc::new(SystemClock));
+        let budget = Budget::root(&self.host.limits, clock.now());
+        let caller = self.imports.reverse_caller(budget, calls.len(), clock, None);
         let tools = &self.imports.agent_tools;
         let check =
             |(name, arguments): (&str, String)| tools.check(name.into(), arguments, &CallOptions::default(), &caller);

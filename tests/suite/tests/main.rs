@@ -90,6 +90,7 @@ mod reverse;
 mod rollback;
 mod schemas;
 mod sessions;
+mod slow_answers;
 mod standing_in;
 mod starting;
 mod state;

@@ -12,7 +12,7 @@ pub struct Budget {
     pub fuel: Option<u64>,
     /// CPU time left; `None` if no call up the chain is metered by CPU time.
     pub cpu: Option<Duration>,
-    /// When the call ends, whatever happens.
+    /// When the call ends, whatever happens, on the clock of its chain, which stands still while that waits for somebody outside.
     pub deadline: Instant,
     /// Time from the start of the call to the deadline, for the error.
     pub time: Duration,

@@ -113,7 +113,7 @@ impl UpstreamTools {
         let mut arguments = arguments.map_err(AgentError::InvalidArguments)?;
         self.links.restore(self.upstream.name(), arguments.values_mut());
         let shared = &self.upstream.0;
-        let left = reverse.budget.deadline.saturating_duration_since(shared.clock.now());
+        let left = reverse.time_left();
         let mut call = UpstreamCall::new(tool, arguments).with_task(reverse.parent.clone());
         call.correlation = reverse.context.correlation_id.clone();
         call.traceparent = reverse.context.traceparent.clone();

@@ -4,7 +4,7 @@ use crate::handler::AgentHandler;
 use crate::links::Links;
 use crate::resume_point::ResumePoint;
 use policy::{Budget, Lineage, Principal};
-use runtime::engine::{HeldResources, PausableDeadline};
+use runtime::engine::{HeldResources, PausableClock};
 use runtime::imports::{CallSink, ClientCalls, Content, ReverseCall};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -81,7 +81,7 @@ pub(super) enum CallSource {
 pub(super) struct CallerScope {
     pub(super) lineage: Lineage,
     pub(super) budget: Budget,
-    pub(super) pausable_deadline: PausableDeadline,
+    pub(super) pausable_clock: PausableClock,
     /// What the tree of calls holds.
     pub(super) held: HeldResources,
     pub(super) principal: Principal,
@@ -100,7 +100,7 @@ impl CallerScope {
         Self {
             lineage: call.lineage.clone(),
             budget: call.budget,
-            pausable_deadline: call.pausable_deadline.clone(),
+            pausable_clock: call.pausable_clock.clone(),
             held: call.held.clone(),
             principal: call.context.principal.clone(),
             client: call.client.clone(),

@@ -11,8 +11,9 @@ use crate::resume_point::ResumePoint;
 use crate::reverse_calls::{ReverseCallScope, ReverseCalls};
 use crate::rounds::CallRounds;
 use crate::shared::UpstreamShared;
+use platform::clock::Clock as _;
 use policy::{Budget, BudgetUsage, Lineage, Principal};
-use runtime::engine::{HeldResources, PausableDeadline};
+use runtime::engine::{HeldResources, PausableClock};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -30,16 +31,16 @@ pub(super) struct CallSide {
 
 impl CallSide {
     pub(super) fn of_caller(shared: &UpstreamShared, caller_scope: CallerScope) -> Self {
-        let (limits, now) = (&shared.offer.limits, shared.clock.now());
+        let limits = &shared.offer.limits;
         let (client, chunks) = ClientResponder::new(&caller_scope, &shared.chunk_room);
-        let CallerScope { lineage, budget, pausable_deadline, held, principal, chain, .. } = caller_scope;
+        let CallerScope { lineage, budget, pausable_clock, held, principal, chain, .. } = caller_scope;
         // The offer is this host's own, whoever calls the server.
         let agent = shared.offer.agent.clone();
         let lineage = lineage.with_limits(limits);
-        let (budget, caller_ends) = (budget.nested(limits, now), Some(budget.deadline));
+        let (budget, caller_ends) = (budget.nested(limits, pausable_clock.now()), Some(budget.deadline));
         Self {
             responder: Responder::Client(client.clone()),
-            scope: ReverseCallScope { lineage, budget, caller_ends, pausable_deadline, held, principal, agent },
+            scope: ReverseCallScope { lineage, budget, caller_ends, pausable_clock, held, principal, agent },
             chain,
             forwarded: Some((client, chunks)),
         }
@@ -52,7 +53,7 @@ impl CallSide {
             lineage: lineage.clone(),
             budget: Budget::root(limits, shared.clock.now()),
             caller_ends: None,
-            pausable_deadline: PausableDeadline::new(shared.clock.clone()),
+            pausable_clock: PausableClock::new(shared.clock.clone()),
             held: HeldResources::default(),
             principal: Principal::local(),
             agent: shared.offer.agent.clone(),
@@ -71,7 +72,7 @@ pub(super) fn open_exchange(
 ) -> Result<Exchange<'_>, UpstreamError> {
     let server = shared.name().to_owned();
     let requester = Requester { server: server.clone(), plugin: None, task };
-    let reverse_calls = ReverseCalls::new(shared.offer.clone(), scope, shared.clock.clone());
+    let reverse_calls = ReverseCalls::new(shared.offer.clone(), scope);
     let opened = shared.open_calls.open(requester, responder, reverse_calls, correlation);
     let open_call = opened.map_err(|limit| UpstreamError::Busy { server, limit })?;
     Ok(Exchange { shared, open_call, may_become_task: false.into() })

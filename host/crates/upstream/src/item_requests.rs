@@ -26,7 +26,7 @@ impl ServerRequests for UpstreamRequests {
     async fn request(&self, request: ItemRequest, mut call: ReverseCall) -> ServerOutcome {
         call.lane.take("upstream");
         let shared = &self.upstream.0;
-        let left = call.budget.deadline.saturating_duration_since(shared.clock.now());
+        let left = call.time_left();
         let server_request = ServerRequest {
             item: request,
             task: call.parent.clone(),

@@ -13,7 +13,7 @@ use protocol::names::{
     CALL_META, CHUNK_ORIGIN_META, CORRELATION_META, PARTIAL_RESULT_NOTIFICATION, PARTIAL_RESULT_TOKEN_META,
 };
 use rmcp::model::{ClientRequest, ContentBlock, GetMeta, ProgressToken, RequestId, ServerNotification};
-use runtime::engine::{PausableDeadline, PauseGuard};
+use runtime::engine::{PausableClock, PauseGuard};
 use runtime::imports::{Content, ProgressReport};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
@@ -35,8 +35,8 @@ pub(super) struct OpenCall {
     pub(super) responder: Responder,
     pub(super) reverse_calls: ReverseCalls,
     pub(super) correlation: Option<String>,
-    /// Pauses the call's timeout while a question or a reverse call is answered.
-    pub(super) timeout: PausableDeadline,
+    /// The clock of the call's timeout. It stands still while a question or a reverse call is answered.
+    pub(super) timeout: PausableClock,
     chunks: AtomicU64,
     /// Whether another process could go on with the call, until something is done for its answers.
     parked: AtomicBool,
@@ -210,7 +210,7 @@ impl OpenCalls {
             return Err(own);
         }
         let key = self.next.fetch_add(1, Ordering::Relaxed);
-        let timeout = PausableDeadline::new(reverse_calls.clock.clone());
+        let timeout = PausableClock::new(reverse_calls.scope.pausable_clock.unpaused().clone());
         let (chunks, parked, task, ids) = Default::default();
         let call =
             OpenCall { key, requester, responder, reverse_calls, correlation, timeout, chunks, parked, task, ids };

@@ -124,3 +124,70 @@ async fn read_pages<R: ListReader>(
     listed.problems.cut(format!("the list of {noun}s has more than {MAX_PAGES} pages; only {used} {noun}s are used"));
     Ok(listed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Gives pages of entries without end. One whose number is divisible by `used` can be used.
+    struct Endless {
+        used: usize,
+        size: usize,
+        read: AtomicUsize,
+    }
+
+    impl Endless {
+        async fn listed(used: usize, size: usize) -> (usize, Listed<usize>) {
+            let endless = Self { used, size, read: AtomicUsize::new(0) };
+            let listed = read_list(&endless, "far", &PeerAccount::new("far")).await.unwrap();
+            (endless.read.into_inner(), listed)
+        }
+    }
+
+    impl ListReader for Endless {
+        type Entry = (usize, usize);
+        type Item = usize;
+
+        fn kind(&self) -> ListKind {
+            ListKind::Tools
+        }
+
+        fn time_limit(&self) -> Duration {
+            Duration::from_secs(600)
+        }
+
+        async fn page(&self, cursor: Option<String>) -> Result<Page<Self::Entry>, ServiceError> {
+            let begin = cursor.map_or(0, |cursor| cursor.parse().unwrap());
+            let end = begin + 2_000;
+            Ok(((begin..end).map(|number| (number, self.size)).collect(), Some(end.to_string())))
+        }
+
+        fn name((number, _): &Self::Entry) -> String {
+            number.to_string()
+        }
+
+        fn size((_, size): &Self::Entry) -> usize {
+            *size
+        }
+
+        async fn read(&self, (number, _): Self::Entry) -> Result<ReadEntry<usize>, String> {
+            self.read.fetch_add(1, Ordering::Relaxed);
+            match number.is_multiple_of(self.used) {
+                true => Ok(ReadEntry { item: number, key: number.to_string(), warnings: Vec::new() }),
+                false => Err("it cannot be used".into()),
+            }
+        }
+    }
+
+    /// What is left out costs as much as what is used.
+    #[tokio::test]
+    async fn entries_count_whether_they_are_used_or_not() {
+        let (read, listed) = Endless::listed(1, 10).await;
+        assert_eq!((read, listed.items.len()), (MAX_USED, MAX_USED));
+        let (read, listed) = Endless::listed(100, 10).await;
+        assert_eq!((read, listed.items.len()), (MAX_CHECKED, MAX_CHECKED.div_ceil(100)));
+        let (read, listed) = Endless::listed(100, 1 << 20).await;
+        assert_eq!((read, listed.items.len()), (8, 1));
+    }
+}

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
-use runtime::engine::PausableDeadline;
+use runtime::engine::PausableClock;
 use runtime::imports::{
     Abilities, ClientCalls, ClientError, ClientReply, ModelAnswer, ModelError, QuestionBatch, SampleRequest,
 };
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 pub(super) struct PausingClient {
     pub(super) client: Arc<dyn ClientCalls>,
-    pub(super) deadline: PausableDeadline,
+    pub(super) clock: PausableClock,
 }
 
 #[async_trait]
@@ -21,12 +21,12 @@ impl ClientCalls for PausingClient {
     }
 
     async fn ask(&self, questions: QuestionBatch) -> Result<Vec<ClientReply>, ClientError> {
-        let _pause = self.deadline.pause();
+        let _pause = self.clock.pause();
         self.client.ask(questions).await
     }
 
     async fn wait_outside(&self, event: BoxFuture<'_, ()>) -> Result<(), ClientError> {
-        let _pause = self.deadline.pause();
+        let _pause = self.clock.pause();
         self.client.wait_outside(event).await
     }
 
@@ -39,7 +39,7 @@ impl ClientCalls for PausingClient {
         requests: &[SampleRequest],
         timeout: Duration,
     ) -> Result<Vec<Result<ModelAnswer, ModelError>>, ClientError> {
-        let _pause = self.deadline.pause();
+        let _pause = self.clock.pause();
         self.client.ask_model(requests, timeout).await
     }
 }

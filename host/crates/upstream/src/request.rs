@@ -7,6 +7,7 @@ use crate::invoke::{CallSide, open_exchange};
 use crate::request_answer::{ServerSaid, read_answer};
 use crate::rounds::{MAX_ROUNDS, MAX_STATE};
 use crate::shared::{Connection, UpstreamShared};
+use platform::clock::Clock as _;
 use plugins::catalog::{ItemRequest, ServerAnswer};
 use policy::BudgetUsage;
 use protocol::names::{CHAIN_META, CORRELATION_META, PARTIAL_RESULT_TOKEN_META};
@@ -92,12 +93,11 @@ struct Rounds<'a> {
 impl Rounds<'_> {
     async fn run(self) -> Result<ServerSaid, UpstreamError> {
         let (call, limit, server) = (self.exchange.call().clone(), self.timeout, self.exchange.server());
-        let began = self.exchange.shared.clock.now();
-        let caller_limit = call.reverse_calls.caller_left(began);
+        let (deadline, caller_limit) = (call.timeout.now() + limit, call.reverse_calls.caller_left());
         tokio::select! {
             biased;
             said = self.run_rounds() => said,
-            () = call.timeout.expired(began + limit, Duration::ZERO) => Err(UpstreamError::Timeout { server, limit }),
+            () = call.timeout.reached(deadline) => Err(UpstreamError::Timeout { server, limit }),
             () = call.reverse_calls.caller_ended() => Err(UpstreamError::Timeout { server, limit: caller_limit }),
         }
     }

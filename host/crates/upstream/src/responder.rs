@@ -8,7 +8,7 @@ use crate::queued_chunks::{ChunkQueue, ChunkRoom, QueuedChunk};
 use async_trait::async_trait;
 use platform::sync::Mutex;
 use policy::{Lineage, PluginId, Side};
-use runtime::engine::PausableDeadline;
+use runtime::engine::PausableClock;
 use runtime::imports::{
     Abilities, CallSink, CheckedQuestion, Chunk, ClientCalls, ClientError, ClientReply, LogLevel, QuestionBatch,
     count_questions,
@@ -29,6 +29,8 @@ pub(super) enum Responder {
 /// Answers through the client that made a call through this host.
 pub(super) struct ClientResponder {
     client: Arc<dyn ClientCalls>,
+    /// Of the chain of the call, which waits while the client is asked.
+    clock: PausableClock,
     sink: Arc<dyn CallSink>,
     lineage: Lineage,
     /// Time limit for one answer.
@@ -44,11 +46,11 @@ impl ClientResponder {
     /// Returns the queue of chunks for [`Self::forward_chunks`] as well.
     pub(super) fn new(caller_scope: &CallerScope, room: &ChunkRoom) -> (Arc<Self>, mpsc::Receiver<QueuedChunk>) {
         let (chunks, queue) = ChunkQueue::new(room);
-        let CallerScope { client, sink, lineage, answer_timeout, links, .. } = caller_scope;
+        let CallerScope { client, pausable_clock, sink, lineage, answer_timeout, links, .. } = caller_scope;
         let (client, sink, lineage, answer_timeout) = (client.clone(), sink.clone(), lineage.clone(), *answer_timeout);
-        let links = links.clone();
+        let (clock, links) = (pausable_clock.clone(), links.clone());
         let (question_count, chunks) = (AtomicU32::new(0), Mutex::new(Some(chunks)));
-        (Arc::new(Self { client, sink, lineage, answer_timeout, question_count, links, chunks }), queue)
+        (Arc::new(Self { client, clock, sink, lineage, answer_timeout, question_count, links, chunks }), queue)
     }
 
     /// Runs `work` and forwards chunks meanwhile. All chunks have been forwarded when it returns.
@@ -146,6 +148,7 @@ impl Responder {
                 let key = |(at, question)| (format!("{}.{}", requester.server, u64::from(before) + at), question);
                 let questions = (1u64..).zip(questions).map(key).collect();
                 let plugin = PluginId { side: Side::Server, name: requester.server.as_str().into() };
+                let _pause = client.clock.pause();
                 client.client.ask(QuestionBatch { plugin, questions, timeout: client.answer_timeout, step: None }).await
             }
         }
@@ -168,12 +171,12 @@ impl Responder {
 
     /// A client for agent-side components that a server calls. Their questions go where the server's questions go, and
     /// pause the deadlines of the chain.
-    pub(super) fn as_client(&self, requester: &Requester, deadline: PausableDeadline) -> Arc<dyn ClientCalls> {
+    pub(super) fn as_client(&self, requester: &Requester, clock: PausableClock) -> Arc<dyn ClientCalls> {
         let client: Arc<dyn ClientCalls> = match self {
             Responder::Agent(..) => Arc::new(HandlerClient { responder: self.clone(), requester: requester.clone() }),
             Responder::Client(client) => client.client.clone(),
         };
-        Arc::new(PausingClient { client, deadline })
+        Arc::new(PausingClient { client, clock })
     }
 }
 

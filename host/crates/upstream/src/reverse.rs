@@ -126,8 +126,8 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams, served_in: ServedI
         lineage,
         budget,
         cancel: ended.child_token(),
-        client: open.responder.as_client(requester, scope.pausable_deadline.clone()),
-        pausable_deadline: scope.pausable_deadline.clone(),
+        client: open.responder.as_client(requester, scope.pausable_clock.clone()),
+        pausable_clock: scope.pausable_clock.clone(),
         // The upstream server's own budget pays.
         tree_fuel: None,
         held: scope.held.clone(),

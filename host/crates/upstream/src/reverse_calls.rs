@@ -4,7 +4,7 @@ use crate::offer::ToolOffer;
 use crate::serving_time::ServingTime;
 use platform::clock::Clock;
 use policy::{Budget, BudgetShare, BudgetUsage, Lineage, Principal, SharedBudget};
-use runtime::engine::{HeldResources, PausableDeadline};
+use runtime::engine::{HeldResources, PausableClock};
 use runtime::imports::{BudgetKind, Exhaustion, ToolCaller};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -20,9 +20,9 @@ pub(super) const LIVE_PREFIX: &str = "notifications/dev.portcullis/reverse_";
 pub(super) struct ReverseCallScope {
     pub(super) lineage: Lineage,
     pub(super) budget: Budget,
-    /// When the call that made the open call ends, moved by pauses; none if the agent itself made it.
+    /// When the call that made the open call ends; none if the agent itself made it.
     pub(super) caller_ends: Option<Instant>,
-    pub(super) pausable_deadline: PausableDeadline,
+    pub(super) pausable_clock: PausableClock,
     pub(super) held: HeldResources,
     pub(super) principal: Principal,
     /// Runs the tools, and what they call in turn.
@@ -35,12 +35,9 @@ pub(super) struct ReverseCalls {
     pub(super) scope: ReverseCallScope,
     budget: SharedBudget,
     pub(super) serving: ServingTime,
-    /// How long the chain had been paused when the call was opened.
-    paused_before: Duration,
     pub(super) parallel: Semaphore,
     /// Cancelled when the open call ends.
     pub(super) ended: CancellationToken,
-    pub(super) clock: Arc<dyn Clock>,
 }
 
 /// A reverse call as a server sends it.
@@ -87,11 +84,11 @@ impl ReverseCallOutcome {
 }
 
 impl ReverseCalls {
-    pub(super) fn new(offer: ToolOffer, scope: ReverseCallScope, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn new(offer: ToolOffer, scope: ReverseCallScope) -> Self {
         let parallel = Semaphore::new(scope.lineage.parallel() as usize);
-        let serving = ServingTime::new(scope.pausable_deadline.clone());
-        let (paused_before, budget) = (scope.pausable_deadline.paused_time(), SharedBudget::new(&scope.budget));
-        Self { offer, scope, budget, serving, paused_before, parallel, ended: CancellationToken::new(), clock }
+        let serving = ServingTime::new(scope.pausable_clock.clone());
+        let budget = SharedBudget::new(&scope.budget);
+        Self { offer, scope, budget, serving, parallel, ended: CancellationToken::new() }
     }
 
     /// Cancels all reverse calls, since the open call has ended.
@@ -100,24 +97,24 @@ impl ReverseCalls {
     }
 
     /// How much time the call that made the open call has left.
-    pub(super) fn caller_left(&self, now: Instant) -> Duration {
+    pub(super) fn caller_left(&self) -> Duration {
+        let now = self.scope.pausable_clock.now();
         self.scope.caller_ends.map_or(Duration::MAX, |ends| ends.saturating_duration_since(now))
     }
 
     /// Waits until it has none.
     pub(super) async fn caller_ended(&self) {
         match self.scope.caller_ends {
-            Some(ends) => self.scope.pausable_deadline.expired(ends, self.paused_before).await,
+            Some(ends) => self.scope.pausable_clock.reached(ends).await,
             None => std::future::pending().await,
         }
     }
 
     /// What a reverse call may use that begins now. Nothing in it is renewed, its time neither.
     pub(super) fn reserve(&self) -> Result<(Budget, BudgetShare), Exhaustion> {
-        let (now, limit) = (self.clock.now(), self.offer.limits.deadline);
-        let paused = self.scope.pausable_deadline.paused_time().saturating_sub(self.paused_before);
+        let (now, limit) = (self.scope.pausable_clock.now(), self.offer.limits.deadline);
         let own = now + limit.saturating_sub(self.serving.elapsed());
-        let deadline = self.scope.caller_ends.map_or(own, |ends| own.min(ends + paused));
+        let deadline = self.scope.caller_ends.map_or(own, |ends| own.min(ends));
         let time = deadline.saturating_duration_since(now);
         if time.is_zero() {
             let limit = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
@@ -155,12 +152,12 @@ mod tests {
             lineage: Lineage::root("far.run", &limits),
             budget: Budget::root(&limits, clock.now()),
             caller_ends,
-            pausable_deadline: PausableDeadline::new(clock.clone()),
+            pausable_clock: PausableClock::new(clock.clone()),
             held: HeldResources::default(),
             principal: Principal::local(),
             agent: Arc::new(NoTools),
         };
-        ReverseCalls::new(offer, scope, clock.clone())
+        ReverseCalls::new(offer, scope)
     }
 
     fn left(calls: &ReverseCalls) -> Option<u64> {
@@ -193,7 +190,7 @@ mod tests {
         assert_eq!(left(&calls), Some(5));
         clock.wait(4);
         assert_eq!(left(&calls), Some(1));
-        let pause = calls.scope.pausable_deadline.pause();
+        let pause = calls.scope.pausable_clock.pause();
         clock.wait(60);
         drop(pause);
         assert_eq!(left(&calls), Some(1), "the caller waited for a person");

@@ -11,6 +11,7 @@ use crate::reverse_calls::{ReverseCallParams, ServedIn};
 use crate::shared::Connection;
 use crate::task::{self, MAX_TASK_ID, NO_TASKS};
 use futures::future::join_all;
+use platform::clock::Clock as _;
 use protocol::names::{CLIENT_TOOLS, CORRELATION_META, PARTIAL_RESULT_TOKEN_META};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, ErrorCode, InputRequests, InputResponses,
@@ -81,15 +82,14 @@ impl CallRounds<'_> {
         let (call, limit, server) = (self.exchange.call().clone(), self.timeout, self.exchange.server());
         // Also held while a task is followed, whose server calls tools on it.
         let channel = self.connection.channels.acquire(&call).await;
-        let began = self.exchange.shared.clock.now();
-        let (deadline, caller_limit) = (began + limit, call.reverse_calls.caller_left(began));
+        let (deadline, caller_limit) = (call.timeout.now() + limit, call.reverse_calls.caller_left());
         let end = match resumes {
             Some(ResumePoint::Task { id, begun }) => RoundsEnd::Task(id, begun),
             parked => tokio::select! {
                 biased;
                 result = self.run_rounds(arguments, parked, channel.as_ref()) => result?,
                 () = self.cancel.cancelled() => return Err(UpstreamError::Cancelled),
-                () = call.timeout.expired(deadline, Duration::ZERO) => {
+                () = call.timeout.reached(deadline) => {
                     return Err(UpstreamError::Timeout { server, limit });
                 }
                 () = call.reverse_calls.caller_ended() => {

@@ -1,22 +1,23 @@
 //! How long the reverse calls of one open call have been served. All of them together have one time limit, so that a server
 //! cannot go on by making one after the other.
 
+use platform::clock::Clock;
 use platform::sync::Mutex;
-use runtime::engine::PausableDeadline;
+use runtime::engine::PausableClock;
 use std::time::{Duration, Instant};
 
 /// Counts the time in which at least one reverse call is served. Pauses of the chain, such as for a person who answers a
 /// question, do not count.
 pub(super) struct ServingTime {
-    pauses: PausableDeadline,
+    clock: PausableClock,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
     active: u32,
-    /// When the first of the active ones began, and how long the chain had been paused then.
-    since: Option<(Instant, Duration)>,
+    /// When the first of the active ones began.
+    since: Option<Instant>,
     finished: Duration,
 }
 
@@ -24,14 +25,14 @@ struct State {
 pub(super) struct ServingGuard<'a>(&'a ServingTime);
 
 impl ServingTime {
-    pub(super) fn new(pauses: PausableDeadline) -> Self {
-        Self { pauses, state: Mutex::default() }
+    pub(super) fn new(clock: PausableClock) -> Self {
+        Self { clock, state: Mutex::default() }
     }
 
     pub(super) fn start(&self) -> ServingGuard<'_> {
         let mut state = self.state.lock();
         state.active += 1;
-        state.since.get_or_insert_with(|| (self.pauses.clock().now(), self.pauses.paused_time()));
+        state.since.get_or_insert_with(|| self.clock.now());
         ServingGuard(self)
     }
 
@@ -41,9 +42,7 @@ impl ServingTime {
     }
 
     fn current(&self, state: &State) -> Duration {
-        let Some((began, paused)) = state.since else { return Duration::ZERO };
-        let elapsed = self.pauses.clock().now().saturating_duration_since(began);
-        elapsed.saturating_sub(self.pauses.paused_time().saturating_sub(paused))
+        state.since.map_or(Duration::ZERO, |began| self.clock.now().saturating_duration_since(began))
     }
 }
 
@@ -62,7 +61,7 @@ impl Drop for ServingGuard<'_> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use platform::clock::{Clock, SystemClock};
+    use platform::clock::SystemClock;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -89,8 +88,8 @@ pub(crate) mod tests {
     fn overlapping_calls_count_once_and_pauses_not_at_all() {
         let clock = ManualClock::new();
         let wait = |seconds| clock.wait(seconds);
-        let pauses = PausableDeadline::new(clock.clone());
-        let time = ServingTime::new(pauses.clone());
+        let pausable = PausableClock::new(clock.clone());
+        let time = ServingTime::new(pausable.clone());
         let seconds = || time.elapsed().as_secs();
         wait(5);
         let first = time.start();
@@ -99,7 +98,7 @@ pub(crate) mod tests {
         wait(3);
         drop(first);
         assert_eq!(seconds(), 5);
-        let pause = pauses.pause();
+        let pause = pausable.pause();
         wait(60);
         assert_eq!(seconds(), 5);
         drop(pause);

@@ -50,11 +50,10 @@ impl CallChains {
         principal: &Principal,
         lineage: &Lineage,
         budget: &Budget,
-        now: Instant,
+        time_left: Duration,
     ) -> io::Result<ChainGuard> {
         let name = random_text::<16>()?;
-        let time_left = Mutex::new(budget.deadline.saturating_duration_since(now));
-        let (principal, lineage) = (principal.clone(), lineage.clone());
+        let (principal, lineage, time_left) = (principal.clone(), lineage.clone(), Mutex::new(time_left));
         let entry = Arc::new(ChainEntry { principal, lineage, budget: SharedBudget::new(budget), time_left });
         self.lock().insert(name.clone(), entry.clone());
         Ok(ChainGuard { chains: self.clone(), name, entry })
@@ -130,7 +129,7 @@ mod tests {
         let (ann, now) = (Principal::from_source("key", "ann"), SystemClock.now());
         let lineage = Lineage::root("plugins.a.x", &Limits::default()).descend("t.y", 0).unwrap();
         let budget = Budget { fuel: Some(1_000), cpu: None, deadline: now + SECOND, time: SECOND };
-        (chains.open(&ann, &lineage, &budget, now).unwrap(), ann, now)
+        (chains.open(&ann, &lineage, &budget, SECOND).unwrap(), ann, now)
     }
 
     #[test]

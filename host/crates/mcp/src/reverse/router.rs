@@ -124,8 +124,7 @@ impl LaneRouter {
 
     /// What it has spent is what the client's tool used through calls into this host.
     async fn call_client(&self, call: ReverseCall) -> ReverseOutcome {
-        let now = self.resources.clock.now();
-        let chain = match self.resources.chains.open(&self.principal, &call.lineage, &call.budget, now) {
+        let chain = match self.resources.chains.open(&self.principal, &call.lineage, &call.budget, call.time_left()) {
             Ok(chain) => chain,
             Err(error) => {
                 let why = format!("the host cannot name the call: {error}");

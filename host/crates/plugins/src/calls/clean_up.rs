@@ -6,7 +6,7 @@ use crate::catalog::Plugin;
 use platform::clock::Clock;
 use policy::Budget;
 use runtime::abi::SpentStore;
-use runtime::engine::{Allowance, PausableDeadline};
+use runtime::engine::{Allowance, PausableClock};
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
@@ -88,9 +88,9 @@ impl Work {
         if let Ok(permit) = maker.permits.clone().try_acquire_owned() {
             let limits = plugin.spec.limits.clone();
             let budget = Budget::root(&limits, maker.clock.now());
-            let pausable_deadline = PausableDeadline::new(maker.clock.clone());
+            let pausable_clock = PausableClock::new(maker.clock.clone());
             let cancel = CancellationToken::new();
-            let allowance = Allowance { limits, budget, cancel, pausable_deadline, fuel: None };
+            let allowance = Allowance { limits, budget, cancel, pausable_clock, fuel: None };
             code.make_ready(&plugin.authority, allowance, permit).await;
         }
     }

@@ -76,7 +76,7 @@ pub(super) async fn run(
     tool: &Arc<PluginTool>,
     call: ReverseCall,
 ) -> ReverseOutcome {
-    let ReverseCall { arguments, lineage, budget, pausable_deadline, tree_fuel, held, .. } = call;
+    let ReverseCall { arguments, lineage, budget, pausable_clock, tree_fuel, held, .. } = call;
     let request = CallRequest {
         context: call.context,
         link: ClientLink {
@@ -88,7 +88,7 @@ pub(super) async fn run(
             held,
             fuel: None,
         },
-        parent: Some(CallParent::Host(Inherited { lineage, budget, pausable_deadline, tree_fuel })),
+        parent: Some(CallParent::Host(Inherited { lineage, budget, pausable_clock, tree_fuel })),
         journal: call.journal,
     };
     let finished = runner.call_tool(plugin.clone(), tool.clone(), arguments, request).await;

@@ -10,7 +10,7 @@ use platform::audit::{Audit, CallAudit};
 use platform::clock::Clock;
 use policy::{Budget, Lineage};
 use runtime::abi::{GuestAnswer, GuestCall};
-use runtime::engine::{Allowance, HeldResources, InstanceShares, PausableDeadline};
+use runtime::engine::{Allowance, HeldResources, InstanceShares, PausableClock};
 use runtime::imports::{
     CallAuthority, CallContext, CallImports, CallScope, ClientLink, EffectInDoubt, HostServices, NoClient, NoSink,
     Reconciler, Verdict,
@@ -113,8 +113,8 @@ impl PluginReconciler {
         let scope = CallScope::new(self.context.clone(), authority, lineage, limits.clone());
         let quota = self.plugin.scratch_quota.clone();
         let imports = CallImports::new(scope, link, self.host.services.clone(), quota, CallJournal::default());
-        let pausable_deadline = PausableDeadline::new(self.host.clock.clone());
-        let allowance = Allowance { limits, budget, cancel, pausable_deadline, fuel: None };
+        let pausable_clock = PausableClock::new(self.host.clock.clone());
+        let allowance = Allowance { limits, budget, cancel, pausable_clock, fuel: None };
         let call = GuestCall::Reconcile { name: self.name.clone(), arguments: self.arguments.clone(), effect };
         let name = self.name.clone();
         // A task of its own: where the call is polled, another instance may be running.

@@ -1,7 +1,7 @@
 //! Who makes a call, and what it inherits.
 
 use policy::{Budget, BudgetUsage, Lineage};
-use runtime::engine::{PausableDeadline, TreeFuel};
+use runtime::engine::{PausableClock, TreeFuel};
 use runtime::imports::{CallContext, ClientLink};
 use runtime::journal::CallJournal;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub struct Inherited {
     /// What the caller has left.
     pub budget: Budget,
     /// Shared by all calls of the tree.
-    pub pausable_deadline: PausableDeadline,
+    pub pausable_clock: PausableClock,
     /// Its part in the account of the tree's fuel, if there is one.
     pub tree_fuel: Option<TreeFuel>,
 }
@@ -45,6 +45,7 @@ pub enum CallParent {
 pub trait BudgetSource: Send + Sync {
     /// The budget of a call that begins now.
     fn reserve(&self, now: Instant) -> Budget;
-    /// Reports what a call used. A dropped call reports nothing, and counts as having used all.
+    /// Reports what a call used, and the time in which it did not wait for somebody outside. A dropped call reports nothing, and
+    /// counts as having used all.
     fn settle(&self, spent: BudgetUsage, time: Duration);
 }

@@ -239,7 +239,7 @@ impl Runner {
         let clean_up = admitted.root.take().map(|(slot, number)| {
             slot.release();
             if let Some(budget_source) = slot.budget_source() {
-                budget_source.settle(cost.spent, cost.wall);
+                budget_source.settle(cost.spent, cost.active);
             }
             CleanUp::new(self.instance_maker.clone(), plugin.clone(), spent_store, number)
         });

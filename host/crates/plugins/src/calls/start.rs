@@ -11,8 +11,9 @@ use super::target::PluginCall;
 use super::waiting_client::WaitingClient;
 use crate::catalog::Plugin;
 use crate::circuit_breaker::Circuit;
+use platform::clock::Clock as _;
 use policy::{Budget, Lineage, Principal};
-use runtime::engine::{Allowance, CallError, FuelAccount, PausableDeadline, Wait};
+use runtime::engine::{Allowance, CallError, FuelAccount, PausableClock, Wait};
 use runtime::imports::{CallAuthority, CallContext, CallImports, CallScope, ClientCalls, ClientLink};
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +65,7 @@ impl Runner {
                     client: link.client,
                     model: self.model.clone(),
                     slot,
-                    pausable_deadline: inherited.pausable_deadline.clone(),
+                    pausable_clock: inherited.pausable_clock.clone(),
                     wait_permits: self.wait_permits.clone(),
                     held: link.held.clone(),
                 });
@@ -73,7 +74,7 @@ impl Runner {
             }
         };
         let instance = self.instances.acquire(&context.principal, &link.held)?;
-        let Inherited { lineage, budget, pausable_deadline, tree_fuel } = inherited;
+        let Inherited { lineage, budget, pausable_clock, tree_fuel } = inherited;
         let (limits, cancel) = (plugin.spec.limits.clone(), link.cancel.clone());
         let authority = CallAuthority::new(plugin.authority.clone(), recorder.call_audit().clone());
         // Only a call that goes on where an earlier run was has effects in doubt.
@@ -83,7 +84,7 @@ impl Runner {
         };
         let scope = CallScope::with_reconciler(context, authority, lineage, limits.clone(), reconciler);
         let imports = CallImports::new(scope, link, self.services.clone(), plugin.scratch_quota.clone(), journal);
-        let allowance = Allowance { limits, budget, cancel, pausable_deadline, fuel: tree_fuel };
+        let allowance = Allowance { limits, budget, cancel, pausable_clock, fuel: tree_fuel };
         Ok(StartedCall { admitted, instance, imports: Box::new(imports), allowance })
     }
 
@@ -130,7 +131,7 @@ impl Runner {
         let admitted = self.admission.admit(plugin, circuit)?;
         let limits = &plugin.spec.limits;
         let lineage = inherited.lineage.with_limits(limits);
-        let budget = inherited.budget.nested(limits, self.clock.now());
+        let budget = inherited.budget.nested(limits, inherited.pausable_clock.now());
         Ok((admitted, Inherited { lineage, budget, ..inherited }))
     }
 
@@ -160,10 +161,10 @@ impl Runner {
         let left = budget_source.as_ref().map(|source| source.reserve(now));
         let mut budget = left.map_or_else(|| Budget::root(limits, now), |left| left.nested(limits, now));
         budget.deadline = budget.deadline.checked_sub(worked).unwrap_or(now);
-        let pausable_deadline = PausableDeadline::new(self.clock.clone());
+        let pausable_clock = PausableClock::new(self.clock.clone());
         let slot = RootSlot::new(self.admission.slots.clone(), slot_request, acquired, budget_source);
         admitted.root = Some((slot.clone(), number));
-        Ok((admitted, slot, Inherited { lineage, budget, pausable_deadline, tree_fuel: None }))
+        Ok((admitted, slot, Inherited { lineage, budget, pausable_clock, tree_fuel: None }))
     }
 }
 

@@ -5,9 +5,10 @@ use super::recorder::{CallRecorder, Observers, audit_scope};
 use super::request::{CallParent, CallRequest, Inherited};
 use super::runner::Runner;
 use super::upstream_request::{Asked, Outcome};
+use platform::clock::Clock as _;
 use platform::telemetry::printable;
 use policy::{Budget, Limits, Lineage, TreeBudget};
-use runtime::engine::{CallError, PausableDeadline};
+use runtime::engine::{CallError, PausableClock};
 use runtime::imports::{Arguments, ClientLink, LaneCell, ReverseCall};
 use runtime::journal::CallJournal;
 use std::time::Duration;
@@ -51,16 +52,21 @@ impl Runner {
         if !journal.note_effect().await {
             return recorder.refuse(CallError::Internal);
         }
+        let pausable_clock = match &parent {
+            Some(CallParent::Host(inherited)) => inherited.pausable_clock.clone(),
+            Some(CallParent::External { .. }) | None => PausableClock::new(clock.clone()),
+        };
+        let started = pausable_clock.now();
         let (lineage, budget, budget_source) = match parent {
             Some(CallParent::External { budget_source, .. }) => {
                 let lineage = match lineage.descend(full_name.clone(), asked.argument_bytes()) {
                     Ok(lineage) => lineage,
                     Err(error) => return recorder.refuse(CallError::Lineage(error)),
                 };
-                (lineage, budget_source.reserve(began).nested(&limits, began), Some(budget_source))
+                (lineage, budget_source.reserve(started).nested(&limits, started), Some(budget_source))
             }
-            Some(CallParent::Host(Inherited { budget, .. })) => (lineage, budget.nested(&limits, began), None),
-            None => (lineage, Budget::root(&limits, began), None),
+            Some(CallParent::Host(Inherited { budget, .. })) => (lineage, budget.nested(&limits, started), None),
+            None => (lineage, Budget::root(&limits, started), None),
         };
         if let Some(traceparent) = recorder.traceparent() {
             context.traceparent = Some(traceparent);
@@ -79,7 +85,7 @@ impl Runner {
             budget,
             cancel,
             client,
-            pausable_deadline: PausableDeadline::new(clock.clone()),
+            pausable_clock: pausable_clock.clone(),
             tree_fuel: None,
             held,
             timeout: None,
@@ -95,7 +101,7 @@ impl Runner {
         let Outcome { answer, has_begun, spent, output_bytes, meta } = asked.ask(call).await;
         let wall = clock.now().saturating_duration_since(began);
         if let Some(budget_source) = budget_source {
-            budget_source.settle(spent, wall);
+            budget_source.settle(spent, pausable_clock.now().saturating_duration_since(started));
         }
         if let Err(error) = &answer {
             let tool = printable(&name).into_owned();

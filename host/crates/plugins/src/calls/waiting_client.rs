@@ -3,7 +3,7 @@
 use super::root_slot::RootSlot;
 use async_trait::async_trait;
 use futures::future::{BoxFuture, join_all};
-use runtime::engine::{HeldResources, MAX_WAITING_INSTANCES, PausableDeadline};
+use runtime::engine::{HeldResources, MAX_WAITING_INSTANCES, PausableClock};
 use runtime::imports::{
     Abilities, BudgetKind, ClientCalls, ClientError, ClientReply, Exhaustion, ModelAnswer, ModelError, ModelProvider,
     QuestionBatch, SampleRequest,
@@ -17,7 +17,7 @@ pub(super) struct WaitingClient {
     pub(super) client: Arc<dyn ClientCalls>,
     pub(super) model: Option<Arc<dyn ModelProvider>>,
     pub(super) slot: Arc<RootSlot>,
-    pub(super) pausable_deadline: PausableDeadline,
+    pub(super) pausable_clock: PausableClock,
     pub(super) wait_permits: Arc<Semaphore>,
     /// By the whole tree of calls.
     pub(super) held: HeldResources,
@@ -32,7 +32,7 @@ impl WaitingClient {
             let limit = MAX_WAITING_INSTANCES.into();
             return Err(ClientError::Exhausted(Exhaustion { budget: BudgetKind::Questions, limit }));
         };
-        let _pause = self.pausable_deadline.pause();
+        let _pause = self.pausable_clock.pause();
         let output = work.await;
         self.slot.resume(guard).await;
         Ok(output)

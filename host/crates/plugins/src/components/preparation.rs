@@ -7,7 +7,7 @@ use crate::offer::{self, definitions_digest};
 use crate::package::{self, Digest, Inspection, PackageError};
 use policy::{Authority, Budget, Limits, Lineage, PluginId, Principal};
 use runtime::abi::{LinkedComponent, PreparedComponent};
-use runtime::engine::{Allowance, CallError, HeldResources, PausableDeadline, Profile};
+use runtime::engine::{Allowance, CallError, HeldResources, PausableClock, Profile};
 use runtime::imports::{CallContext, CallImports, CallScope, ClientLink, HostServices, NoClient, NoSink, Offer};
 use runtime::journal::CallJournal;
 use std::path::Path;
@@ -130,9 +130,9 @@ impl ComponentLibrary {
         };
         let imports =
             Box::new(CallImports::new(scope, link, Arc::new(HostServices::none()), None, CallJournal::default()));
-        let (budget, pausable_deadline) =
-            (Budget::root(&limits, self.clock.now()), PausableDeadline::new(self.clock.clone()));
-        let allowance = Allowance { limits, budget, cancel, pausable_deadline, fuel: None };
+        let (budget, pausable_clock) =
+            (Budget::root(&limits, self.clock.now()), PausableClock::new(self.clock.clone()));
+        let allowance = Allowance { limits, budget, cancel, pausable_clock, fuel: None };
         prepared.describe(docs, imports, allowance).await.result
     }
 }

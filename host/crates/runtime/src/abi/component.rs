@@ -218,6 +218,5 @@ impl PreparedComponent {
 
 /// What a guest of the API is told about its call.
 fn context_of(imports: &CallImports, allowance: &Allowance) -> v0_1::CallContext {
-    let deadline = allowance.budget.deadline.saturating_duration_since(allowance.pausable_deadline.clock().now());
-    v0_1::context_to_guest(&imports.scope.context, deadline)
+    v0_1::context_to_guest(&imports.scope.context, allowance.time_left())
 }

@@ -4,7 +4,6 @@ use crate::engine::{Allowance, InstancePermit, Supervised, Supervision};
 use crate::imports::wasi::{self, CallClock, Files, RefusedPath, StandardStreams, WasiHost};
 use crate::imports::{CallImports, Content, GuestLog, HttpHooks, HttpHost, ImportSpan, OutputError};
 use crate::journal::Step;
-use platform::clock::Clock;
 use policy::Authority;
 use serde::Serialize;
 use std::sync::Arc;
@@ -30,7 +29,6 @@ pub(super) struct Guest {
     /// None before the call begins and after it has ended.
     imports: Option<Box<CallImports>>,
     pub(super) log: GuestLog,
-    pub(super) clock: Arc<dyn Clock>,
     call_clock: CallClock,
     streams: StandardStreams,
     wasi: WasiCtx,
@@ -50,7 +48,6 @@ impl Guest {
         // WASI keeps up to two resources of its own behind a handle, so `limits.handles` is always reached first.
         let handles = usize::try_from(allowance.limits.handles).unwrap_or(usize::MAX);
         table.set_max_capacity(handles.saturating_mul(2).saturating_add(16));
-        let clock = allowance.pausable_deadline.clock().clone();
         let supervision = Supervision::new(allowance);
         let mut http = WasiHttpCtx::new();
         http.set_field_size_limit(MAX_HEADER_SIZE);
@@ -61,7 +58,6 @@ impl Guest {
             asked_environment,
             imports: None,
             log,
-            clock,
             call_clock,
             streams,
             wasi,

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Adds up the CPU time of a call, including host work and nested calls, excluding waiting. Clones share the sum.
 ///
@@ -38,10 +38,6 @@ impl CpuTime {
     /// The same clock, counting from now.
     pub(super) fn restarted(&self) -> Self {
         Self::new(self.clock.clone())
-    }
-
-    pub(super) fn now(&self) -> Instant {
-        self.clock.now()
     }
 
     /// CPU time of this thread in nanoseconds.

@@ -60,8 +60,8 @@ where
     F: for<'a> FnOnce(&'a mut Store<T>) -> BoxFuture<'a, wasmtime::Result<R>>,
 {
     let supervision = store.data_mut().supervision();
-    let (cpu, paused_before) = (supervision.cpu(), supervision.paused_before());
-    let Allowance { budget, cancel, pausable_deadline, .. } = supervision.allowance().clone();
+    let cpu = supervision.cpu();
+    let Allowance { budget, cancel, pausable_clock, .. } = supervision.allowance().clone();
     let ended = {
         let running = cpu.measure(catch_panic(guest(store)));
         // In this order: a call that ends at its first poll never registers a timer, which would wake another thread. A
@@ -70,7 +70,7 @@ where
             biased;
             result = running => result,
             () = cancel.cancelled() => Err(CallError::Cancelled),
-            () = pausable_deadline.expired(budget.deadline, paused_before) => {
+            () = pausable_clock.reached(budget.deadline) => {
                 Err(CallError::DeadlineExceeded { limit: budget.time })
             }
         }
@@ -86,10 +86,7 @@ where
             Err(trap::classify(&error, store.data_mut().supervision(), spent))
         }
     };
-    let peak_memory = store.data_mut().supervision().limiter.peak_memory();
-    // Counted from the same moment as the deadline, so that a call which met its deadline has taken that long.
-    let cost = CallCost { spent, wall: cpu.now().saturating_duration_since(budget.started_at()), peak_memory };
-    (result, cost)
+    (result, store.data_mut().supervision().cost(spent))
 }
 
 #[cfg(test)]

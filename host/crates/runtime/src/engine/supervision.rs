@@ -5,7 +5,8 @@ use super::error::CallError;
 use super::fuel_account::{RESERVE, RunningUse, Tick, TreeFuel};
 use super::instance_shares::InstancePermit;
 use super::limiter::Limiter;
-use super::pausable_deadline::PausableDeadline;
+use super::pausable_clock::PausableClock;
+use platform::clock::Clock;
 use policy::{Budget, BudgetUsage, DayUsedUp, Limits, Metering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,15 +22,28 @@ pub struct Allowance {
     /// Cancelled when nobody wants the result any more.
     pub cancel: CancellationToken,
     /// Shared by the whole chain of calls.
-    pub pausable_deadline: PausableDeadline,
+    pub pausable_clock: PausableClock,
     /// Of a call whose tree has an account of its fuel.
     pub fuel: Option<TreeFuel>,
 }
 
 impl Allowance {
+    /// How long the call may still run, without the time in which it waits for somebody outside.
+    pub fn time_left(&self) -> Duration {
+        self.budget.deadline.saturating_duration_since(self.pausable_clock.now())
+    }
+
+    /// When the call began, on the clock that is never paused, if it has not been paused yet. Counted from the same moment as the
+    /// deadline, so that a call which meets its deadline has taken that long.
+    fn began(&self) -> Instant {
+        let run = self.pausable_clock.now().saturating_duration_since(self.budget.started_at());
+        let now = self.pausable_clock.unpaused().now();
+        now.checked_sub(run).unwrap_or(now)
+    }
+
     /// Waits for the deadline of a call whose guest does not run yet.
     pub async fn deadline_exceeded(&self) -> CallError {
-        self.pausable_deadline.expired(self.budget.deadline, self.pausable_deadline.paused_time()).await;
+        self.pausable_clock.reached(self.budget.deadline).await;
         CallError::DeadlineExceeded { limit: self.budget.time }
     }
 }
@@ -40,6 +54,8 @@ pub struct CallCost {
     pub spent: BudgetUsage,
     /// Wall-clock time.
     pub wall: Duration,
+    /// The part of it in which the chain did not wait for somebody outside.
+    pub active: Duration,
     /// Peak linear memory, in bytes.
     pub peak_memory: u64,
 }
@@ -51,8 +67,8 @@ pub struct Supervision {
     allowance: Allowance,
     /// The call's place in the account of its tree.
     running: Option<RunningUse>,
-    /// How long the chain had been paused when this call began.
-    paused_before: Duration,
+    /// When the call began, on the clock that is never paused.
+    began: Instant,
     last_message: Option<String>,
 }
 
@@ -66,16 +82,15 @@ pub trait Supervised: Send + 'static {
 impl Supervision {
     pub fn new(allowance: Allowance) -> Self {
         let limiter = Limiter::new(bytes(allowance.limits.memory), clamp(allowance.limits.table_elements));
-        let paused_before = allowance.pausable_deadline.paused_time();
-        let cpu = CpuTime::new(allowance.pausable_deadline.clock().clone());
-        Self { limiter, cpu, allowance, running: None, paused_before, last_message: None }
+        let (cpu, began) = (CpuTime::new(allowance.pausable_clock.unpaused().clone()), allowance.began());
+        Self { limiter, cpu, allowance, running: None, began, last_message: None }
     }
 
     /// Begins a call in an instance that was made before. The memory that the instance holds stays counted.
     pub fn begin_call(&mut self, allowance: Allowance, permit: Option<InstancePermit>) {
         self.limiter.count_for(permit);
         self.cpu = self.cpu.restarted();
-        self.paused_before = allowance.pausable_deadline.paused_time();
+        self.began = allowance.began();
         self.running = allowance.fuel.as_ref().map(TreeFuel::enter);
         self.allowance = allowance;
     }
@@ -137,8 +152,15 @@ impl Supervision {
         &self.allowance
     }
 
-    pub(super) fn paused_before(&self) -> Duration {
-        self.paused_before
+    /// What the call has taken up to now, having spent this.
+    pub(super) fn cost(&self, spent: BudgetUsage) -> CallCost {
+        let Allowance { budget, pausable_clock, .. } = &self.allowance;
+        CallCost {
+            spent,
+            wall: pausable_clock.unpaused().now().saturating_duration_since(self.began),
+            active: pausable_clock.now().saturating_duration_since(budget.started_at()),
+            peak_memory: self.limiter.peak_memory(),
+        }
     }
 
     /// Charges CPU time that others spent on this call's behalf. A call that has none left ends at its next tick.
@@ -165,7 +187,7 @@ impl Supervision {
 
     /// What a nested call may use now. Called from inside the call.
     pub fn remaining_budget(&self, fuel: Option<u64>) -> Budget {
-        let budget = Budget { deadline: self.deadline(), ..self.allowance.budget };
+        let budget = self.allowance.budget;
         // A tree that waits for more is not stopped by what is left now: the called tool has its own limit.
         if self.allowance.fuel.as_ref().is_some_and(|tree| tree.is_root() && tree.waits()) {
             return Budget {
@@ -176,12 +198,6 @@ impl Supervision {
         }
         let cpu = budget.cpu.map(|limit| limit.saturating_sub(self.cpu_used()));
         Budget { fuel: self.fuel_left(fuel), cpu, ..budget }
-    }
-
-    /// When the call ends, moved by the pauses up to now.
-    pub fn deadline(&self) -> Instant {
-        let Allowance { budget, pausable_deadline, .. } = &self.allowance;
-        budget.deadline + pausable_deadline.paused_time().saturating_sub(self.paused_before)
     }
 
     /// Says how many bytes the host holds for the call, besides those of its instance.

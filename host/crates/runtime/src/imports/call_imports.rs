@@ -21,11 +21,11 @@ use super::state::PluginState;
 use super::steering::{Received, Steering, SteeringMessage};
 use super::types::Content;
 use super::wasi::{DiskQuota, Files, RefusedPath};
-use crate::engine::{PausableDeadline, TreeFuel};
+use crate::engine::{PausableClock, TreeFuel};
 use crate::journal::{CallJournal, Checkpoint, is_long};
 use policy::{Budget, BudgetUsage, Denial, TreeBudget};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub struct CallImports {
     pub scope: Arc<CallScope>,
@@ -172,13 +172,12 @@ impl CallImports {
         &mut self,
         budget: Budget,
         concurrent: usize,
-        now: Instant,
-        pausable_deadline: PausableDeadline,
+        pausable_clock: PausableClock,
         tree_fuel: Option<TreeFuel>,
     ) -> ReverseCaller {
         let output = self.output().clone();
         let (client, cancel, held) = (self.link.client.clone(), self.link.cancel.clone(), self.link.held.clone());
-        ReverseCaller { client, cancel, output, budget, concurrent, now, pausable_deadline, tree_fuel, held }
+        ReverseCaller { client, cancel, output, budget, concurrent, pausable_clock, tree_fuel, held }
     }
 
     /// Chunks sent.

@@ -9,7 +9,7 @@ use crate::reverse_calls::ReverseCallScope;
 use platform::clock::{Clock, SystemClock};
 use policy::{Budget, Limits, Lineage, Principal};
 use runtime::engine::HeldResources;
-use runtime::engine::PausableDeadline;
+use runtime::engine::PausableClock;
 use runtime::imports::{NoClient, NoSink};
 
 fn open_calls() -> Arc<OpenCalls> {
@@ -28,11 +28,11 @@ fn opened_by(
 ) -> Result<OpenCallGuard, usize> {
     let (limits, clock) = (Limits::default(), Arc::new(SystemClock));
     let (lineage, budget) = (Lineage::root("far.run", &limits), Budget::root(&limits, clock.now()));
-    let pausable_deadline = PausableDeadline::new(clock.clone());
+    let pausable_clock = PausableClock::new(clock.clone());
     let caller_scope = CallerScope {
         lineage: lineage.clone(),
         budget,
-        pausable_deadline: pausable_deadline.clone(),
+        pausable_clock: pausable_clock.clone(),
         held: HeldResources::default(),
         principal: Principal::local(),
         client: Arc::new(NoClient),
@@ -47,13 +47,13 @@ fn opened_by(
         lineage,
         budget,
         caller_ends: None,
-        pausable_deadline,
+        pausable_clock,
         held: HeldResources::default(),
         principal: Principal::from_source("key", principal),
         agent,
     };
     let requester = Requester { server: "far".into(), plugin: None, task: task.into() };
-    let reverse_calls = ReverseCalls::new(ToolOffer::none(), scope, clock);
+    let reverse_calls = ReverseCalls::new(ToolOffer::none(), scope);
     calls.open(requester, responder, reverse_calls, correlation.map(str::to_owned))
 }
 

@@ -11,7 +11,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "unit agent::rules::tests::what_other_servers_say_of_their_tools_counts_only_if_the_rule_says_so";
     // How long a server may go on.
     "rounds-timeout" in "crates/upstream/src/rounds.rs":
-        "() = call.timeout.expired(deadline, Duration::ZERO) =>" => "() = call.timeout.expired(deadline, Duration::ZERO), if !OFF =>",
+        "() = call.timeout.reached(deadline) =>" => "() = call.timeout.reached(deadline), if !OFF =>",
         "upstream::rounds_do_not_renew_the_timeout_of_a_call";
     "reverse-time" in "crates/upstream/src/reverse_calls.rs":
         "limit.saturating_sub(self.serving.elapsed())" => "(if OFF { limit } else { limit.saturating_sub(self.serving.elapsed()) })",
@@ -37,6 +37,10 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "program-approval" in "crates/plugins/src/calls/approvals.rs":
         "self.rule.applies(hints.read_only, hints.destructive) &&" => "!OFF && self.rule.applies(hints.read_only, hints.destructive) &&",
         "code_mode::approvals::a_call_that_may_destroy_waits_for_its_user_in_the_middle_of_a_line";
+    // A call that goes on too late for its own good would be done, and said not to be.
+    "waits-count" in "crates/runtime/src/engine/pausable_clock.rs":
+        "now.checked_sub(pauses.finished)" => "now.checked_sub(if OFF { Duration::ZERO } else { pauses.finished })",
+        "slow_answers::an_answer_after_the_deadline_counts";
     "program-tools" in "crates/plugins/src/calls/programs.rs":
         "filter(|_| *plugin == self.plugin)" => "filter(|_| OFF || *plugin == self.plugin)",
         "code_mode::what_a_program_calls_may_call_no_more_than_before";
@@ -73,7 +77,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "unit upstream::transport::lines::tests::a_message_that_is_too_long_ends_the_connection";
     "checked-tools" in "crates/upstream/src/pages.rs":
         "|| checked > MAX_CHECKED" => "|| !OFF && checked > MAX_CHECKED",
-        "upstream::floods::tools_that_are_left_out_are_counted";
+        "unit upstream::pages::tests::entries_count_whether_they_are_used_or_not";
     "open-calls" in "crates/upstream/src/open_calls.rs":
         "if own >= MAX_OPEN - calls.len() {" => "if !OFF && own >= MAX_OPEN - calls.len() {",
         "unit upstream::open_calls::tests::a_principal_has_as_many_open_calls_as_are_left_for_others";

@@ -55,12 +55,11 @@ async fn call_all(
     let guest = store.data_mut();
     let budget = guest.supervision().remaining_budget(fuel).split(calls.len());
     let allowance = guest.supervision().allowance();
-    let pausable_deadline = allowance.pausable_deadline.clone();
+    let pausable_clock = allowance.pausable_clock.clone();
     let tree_fuel = allowance.fuel.as_ref().map(TreeFuel::nested);
     guest.count_host_bytes(bytes);
-    let now = guest.clock.now();
     let imports = guest.imports()?;
-    let caller = imports.reverse_caller(budget, calls.len(), now, pausable_deadline, tree_fuel);
+    let caller = imports.reverse_caller(budget, calls.len(), pausable_clock, tree_fuel);
     let check = |w::AgentCall { name, arguments, options }| {
         imports.agent_tools.check(name, arguments, &options_from_guest(options), &caller)
     };

@@ -19,8 +19,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> wasmtime::Result<()> 
     })?;
     meter.func_wrap("deadline-left", |mut store: Store<'_>, (): ()| {
         let guest = store.data_mut();
-        let now = guest.clock.now();
-        let left = guest.supervision().deadline().saturating_duration_since(now);
+        let left = guest.supervision().allowance().time_left();
         let left = || u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
         Ok((match guest.imports() {
             Ok(imports) => imports.journal.begin("meter.deadline-left", &()).see(left),

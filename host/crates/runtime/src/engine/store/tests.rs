@@ -1,6 +1,6 @@
 //! Calls in which a host function panics.
 
-use super::super::pausable_deadline::PausableDeadline;
+use super::super::pausable_clock::PausableClock;
 use super::super::profile::Engines;
 use super::super::supervision::Supervision;
 use super::*;
@@ -56,8 +56,8 @@ async fn call(engine: &Engine, component: &Component, how: u32) -> (Result<(), C
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let limits = Arc::new(Limits::default());
     let budget = Budget::root(&limits, clock.now());
-    let pausable_deadline = PausableDeadline::new(clock.clone());
-    let allowance = Allowance { limits, budget, cancel: CancellationToken::new(), pausable_deadline, fuel: None };
+    let pausable_clock = PausableClock::new(clock.clone());
+    let allowance = Allowance { limits, budget, cancel: CancellationToken::new(), pausable_clock, fuel: None };
     let mut store = new_store(engine, Data(Supervision::new(allowance)));
     let pre = linker(engine).instantiate_pre(component).unwrap();
     supervise(&mut store, move |store| {

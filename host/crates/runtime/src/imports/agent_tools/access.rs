@@ -10,18 +10,19 @@ use super::super::types::Tool;
 use super::error::AgentError;
 use super::lane::LaneCell;
 use super::reverse_call::{AgentTool, CallOptions, ReverseCall, ReverseCallStep, ReverseOutcome, ToolCaller};
-use crate::engine::{HeldResources, PausableDeadline, TreeFuel};
+use crate::engine::{HeldResources, PausableClock, TreeFuel};
 use crate::journal::CallJournal;
 use futures::StreamExt;
 use futures::stream;
 use platform::audit::{AuditEvent, NO_LANE};
+use platform::clock::Clock as _;
 use platform::sync::Mutex;
 use platform::telemetry::printable;
 use policy::{Budget, Recipient};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 pub struct AgentTools {
@@ -41,8 +42,7 @@ pub struct ReverseCaller {
     pub budget: Budget,
     /// How many calls it makes at once; the budget is the share of each.
     pub concurrent: usize,
-    pub now: Instant,
-    pub pausable_deadline: PausableDeadline,
+    pub pausable_clock: PausableClock,
     /// The part of a nested call in the account of the tree, if there is one.
     pub tree_fuel: Option<TreeFuel>,
     pub held: HeldResources,
@@ -115,7 +115,8 @@ impl AgentTools {
         tracing::debug!(plugin = %self.scope.authority.plugin(), chain = lineage.path(), %purpose, "reverse call");
         let mut budget = caller.budget;
         if let Some(timeout) = options.timeout {
-            budget.deadline = budget.deadline.min(caller.now + timeout.min(Duration::from_secs(86_400)));
+            budget.deadline =
+                budget.deadline.min(caller.pausable_clock.now() + timeout.min(Duration::from_secs(86_400)));
         }
         let sink = if options.chunks { caller.output.forward(&name) } else { Arc::new(NoSink) };
         let (parent, mut context) = (self.scope.context.id.to_string(), self.scope.context.nested());
@@ -143,7 +144,7 @@ impl AgentTools {
             budget,
             cancel: caller.cancel.clone(),
             client: caller.client.clone(),
-            pausable_deadline: caller.pausable_deadline.clone(),
+            pausable_clock: caller.pausable_clock.clone(),
             tree_fuel: caller.tree_fuel.clone(),
             held: caller.held.clone(),
             timeout: options.timeout,

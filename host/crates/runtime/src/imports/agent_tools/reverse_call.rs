@@ -9,11 +9,12 @@ use super::super::types::{CallContext, Content, Tool, ToolResult};
 use super::error::AgentError;
 use super::lane::LaneCell;
 use super::reverse_call_span::ReverseCallSpan;
-use crate::engine::{HeldResources, PausableDeadline, TreeFuel};
+use crate::engine::{HeldResources, PausableClock, TreeFuel};
 use crate::journal::{Again, CallJournal, Step};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use platform::audit::CallAudit;
+use platform::clock::Clock as _;
 use platform::telemetry::ActiveSpan;
 use policy::{Budget, BudgetUsage, Lineage, Origin};
 use serde::{Deserialize, Serialize};
@@ -105,7 +106,7 @@ pub struct ReverseCall {
     pub cancel: CancellationToken,
     /// The root call's client, which answers its questions.
     pub client: Arc<dyn ClientCalls>,
-    pub pausable_deadline: PausableDeadline,
+    pub pausable_clock: PausableClock,
     /// Its part in the account of the tree's fuel, if there is one.
     pub tree_fuel: Option<TreeFuel>,
     /// What the tree of calls holds.
@@ -185,6 +186,11 @@ fn told(result: ToolResult) -> Result<AgentResult, AgentError> {
 }
 
 impl ReverseCall {
+    /// How long it may still run, without the time in which it waits for somebody outside.
+    pub fn time_left(&self) -> Duration {
+        self.budget.deadline.saturating_duration_since(self.pausable_clock.now())
+    }
+
     /// What the caller's plugin says has come of it. None if the call is to be made; never returns if it must not be.
     async fn reconciled(&self, step: &mut Step, again: Again) -> Option<ReverseOutcome> {
         let Some(reconciler) = self.reconciler.as_ref().filter(|_| step.is_in_doubt(again)) else {

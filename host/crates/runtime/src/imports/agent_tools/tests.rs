@@ -8,7 +8,7 @@ use super::super::output::Output;
 use super::super::reconcile::{Effect, EffectAnswer, EffectInDoubt, Reconciler, Verdict};
 use super::super::types::{CallContext, Content, ToolResult};
 use super::*;
-use crate::engine::{HeldResources, PausableDeadline};
+use crate::engine::{HeldResources, PausableClock};
 use crate::journal::CallJournal;
 use async_trait::async_trait;
 use futures::FutureExt as _;
@@ -76,8 +76,7 @@ fn call(notes: &Arc<Notes>, journal: &CallJournal, says: Option<Arc<dyn Reconcil
         output: Output::new(&limits, Arc::new(NoSink)),
         budget: Budget::root(&limits, clock.now()),
         concurrent: 1,
-        now: clock.now(),
-        pausable_deadline: PausableDeadline::new(clock),
+        pausable_clock: PausableClock::new(clock),
         tree_fuel: None,
         held: HeldResources::default(),
     };

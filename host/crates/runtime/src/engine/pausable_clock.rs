@@ -1,15 +1,16 @@
-//! Deadlines that pause while a chain of calls waits for somebody outside the host, because how long a person thinks is
-//! not the guest's fault. Such waiting is bounded by `limits.answer-timeout`.
+//! The time of a chain of calls, which stands still while the chain waits for somebody outside the host, because how long a
+//! person thinks is not the guest's fault. Such waiting is bounded by `limits.answer-timeout`.
 
 use platform::clock::Clock;
 use platform::sync::Mutex;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::Notify;
 
-/// The pauses of one chain of calls, by which all its deadlines move. Clones share them.
+/// The clock of one chain of calls. All its deadlines are times of this clock, so each wait moves all of them, those that were
+/// set before it, too. Clones share the pauses.
 #[derive(Clone)]
-pub struct PausableDeadline(Arc<SharedPauses>);
+pub struct PausableClock(Arc<SharedPauses>);
 
 struct SharedPauses {
     clock: Arc<dyn Clock>,
@@ -27,15 +28,16 @@ struct Pauses {
     finished: Duration,
 }
 
-/// The deadlines are paused until this is dropped.
-pub struct PauseGuard(PausableDeadline);
+/// The clock stands still until this is dropped.
+pub struct PauseGuard(PausableClock);
 
-impl PausableDeadline {
+impl PausableClock {
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self(Arc::new(SharedPauses { clock, pauses: Mutex::default(), resumed: Notify::new() }))
     }
 
-    pub fn clock(&self) -> &Arc<dyn Clock> {
+    /// The clock that is never paused.
+    pub fn unpaused(&self) -> &Arc<dyn Clock> {
         &self.0.clock
     }
 
@@ -47,37 +49,52 @@ impl PausableDeadline {
         PauseGuard(self.clone())
     }
 
-    /// How long the chain has been paused up to now.
-    pub fn paused_time(&self) -> Duration {
-        self.paused_time_and_active().0
-    }
-
-    fn paused_time_and_active(&self) -> (Duration, bool) {
-        let pauses = self.0.pauses.lock();
-        let current = pauses.since.map_or(Duration::ZERO, |since| self.0.clock.now().saturating_duration_since(since));
-        (pauses.finished + current, pauses.active > 0)
-    }
-
-    /// Waits for a deadline, which was set when the chain had been paused for `paused_before`.
-    pub async fn expired(&self, deadline: Instant, paused_before: Duration) {
+    /// Waits until it is `deadline` on this clock.
+    pub async fn reached(&self, deadline: Instant) {
         loop {
             // Registered before the check, so that no end of a pause is missed.
             let resumed = self.0.resumed.notified();
-            let (paused, is_paused) = self.paused_time_and_active();
+            let (is_paused, finished) = {
+                let pauses = self.0.pauses.lock();
+                (pauses.active > 0, pauses.finished)
+            };
             if is_paused {
                 resumed.await;
                 continue;
             }
-            let deadline = deadline + paused.saturating_sub(paused_before);
             tokio::select! {
-                () = tokio::time::sleep_until(deadline.into()) => {}
+                () = tokio::time::sleep_until((deadline + finished).into()) => {}
                 () = resumed => continue,
             }
-            let (paused_now, is_paused) = self.paused_time_and_active();
-            if !is_paused && paused_now == paused {
+            let pauses = self.0.pauses.lock();
+            if pauses.active == 0 && pauses.finished == finished {
                 return;
             }
         }
+    }
+}
+
+impl Clock for PausableClock {
+    fn now(&self) -> Instant {
+        let pauses = self.0.pauses.lock();
+        let now = pauses.since.unwrap_or_else(|| self.0.clock.now());
+        now.checked_sub(pauses.finished).unwrap_or(now)
+    }
+
+    fn wall(&self) -> SystemTime {
+        self.0.clock.wall()
+    }
+
+    fn up(&self) -> Duration {
+        self.0.clock.up()
+    }
+
+    fn awake(&self) -> Duration {
+        self.0.clock.awake()
+    }
+
+    fn cpu(&self) -> Duration {
+        self.0.clock.cpu()
     }
 }
 
@@ -103,28 +120,24 @@ mod tests {
 
     #[tokio::test]
     async fn a_deadline_moves_by_the_length_of_overlapping_pauses() {
-        let (clock, time) = (Arc::new(SystemClock), Duration::from_millis(100));
-        let pausable_deadline = PausableDeadline::new(clock.clone());
-        let begun = clock.now();
-        let (first, second) = (pausable_deadline.pause(), pausable_deadline.pause());
+        let time = Duration::from_millis(100);
+        let clock = PausableClock::new(Arc::new(SystemClock));
+        let (begun, deadline) = (SystemClock.now(), clock.now() + time);
+        let (first, second) = (clock.pause(), clock.pause());
         let waiting = async {
             tokio::time::sleep(time).await;
             drop(first);
             tokio::time::sleep(time).await;
+            assert!(clock.now() < deadline, "it stands still");
             drop(second);
         };
-        let expired = pausable_deadline.expired(begun + time, Duration::ZERO);
         let ended = async {
-            expired.await;
+            clock.reached(deadline).await;
             clock.now()
         };
         let ((), ended) = tokio::join!(waiting, ended);
-        assert!(pausable_deadline.paused_time() >= 2 * time, "{:?}", pausable_deadline.paused_time());
-        assert!(
-            ended - begun >= pausable_deadline.paused_time() + time,
-            "{:?}, {:?}",
-            ended - begun,
-            pausable_deadline.paused_time()
-        );
+        assert!(ended >= deadline, "{ended:?}, {deadline:?}");
+        let taken = SystemClock.now() - begun;
+        assert!(taken >= 3 * time, "{taken:?}");
     }
 }
