@@ -159,7 +159,7 @@ pub(crate) const MODULES: &[(&str, &str)] = &[
     ("upstream/questions", ""),
     ("upstream/pausing_client", ""),
     ("upstream/queued_chunks", ""),
-    ("upstream/responder", "call handler links pausing_client queued_chunks"),
+    ("upstream/responder", "call handler links pausing_client questions queued_chunks"),
     ("upstream/serving_time", ""),
     ("upstream/reverse_calls", "offer serving_time"),
     ("upstream/settings", ""),

@@ -16,6 +16,7 @@ mod configured_plugin;
 mod confinement;
 mod dev;
 mod forms;
+mod frame;
 mod generate;
 mod global;
 mod grant;

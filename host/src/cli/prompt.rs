@@ -1,10 +1,9 @@
 //! Asks the user at the terminal.
 
 use super::forms;
+use super::frame::{self, said, wrapped};
 use super::terminal::TerminalSink;
-use super::text::printable_lines;
 use async_trait::async_trait;
-use platform::telemetry::printable;
 use runtime::imports::{Abilities, CheckedQuestion, ClientCalls, ClientError, ClientReply, Consent, QuestionBatch};
 use serde_json::Value;
 use std::io::{BufRead, IsTerminal, Write};
@@ -47,18 +46,18 @@ impl ClientCalls for TerminalClient {
         let sink = self.sink.clone();
         let asking = move || {
             sink.clear();
-            let plugin = &batch.plugin.name;
-            batch.questions.iter().map(|(_, question)| ask(plugin, question)).collect()
+            let said_by = batch.author.before(&batch.plugin.name);
+            batch.questions.iter().map(|(_, question)| ask(&said_by, question)).collect()
         };
         // No time limit, since a person answers.
         tokio::task::spawn_blocking(asking).await.map_err(|error| ClientError::Failed(error.to_string()))
     }
 }
 
-fn ask(plugin: &str, question: &CheckedQuestion) -> ClientReply {
+fn ask(said_by: &str, question: &CheckedQuestion) -> ClientReply {
     match question {
         CheckedQuestion::Form { message, schema } => {
-            eprintln!("\n{plugin} asks: {}", printable_lines(message));
+            eprintln!("\n{}", said(said_by, message, columns()));
             match serde_json::from_str::<Value>(schema.text()) {
                 Ok(schema) => {
                     eprintln!("  {}", forms::HINT);
@@ -71,7 +70,8 @@ fn ask(plugin: &str, question: &CheckedQuestion) -> ClientReply {
             }
         }
         CheckedQuestion::Url { message, url, .. } => {
-            eprintln!("\n{plugin} asks you to open a page: {}\n  {}", printable_lines(message), printable(url));
+            eprintln!("\n{}", said(said_by, message, columns()));
+            eprintln!("{}", said("  to open: ", url, columns()));
             match read_line("Done? (yes / no) ") {
                 Some(input) if forms::parse_yes_no(&input) == Some(true) => ClientReply::Url(Consent::Accept),
                 Some(_) => ClientReply::Url(Consent::Decline),
@@ -84,10 +84,15 @@ fn ask(plugin: &str, question: &CheckedQuestion) -> ClientReply {
     }
 }
 
+/// Of the terminal where questions are asked.
+fn columns() -> Option<usize> {
+    frame::size(std::io::stderr()).map(|(_, columns)| columns)
+}
+
 /// Shows a prompt and reads a line; none at the end of input.
 pub(super) fn read_line(prompt: &str) -> Option<String> {
     let mut out = std::io::stderr();
-    write!(out, "{prompt}").and_then(|()| out.flush()).ok()?;
+    write!(out, "{}", wrapped(prompt, columns())).and_then(|()| out.flush()).ok()?;
     let mut input = String::new();
     let read = std::io::stdin().lock().read_line(&mut input).unwrap_or_default();
     if read == 0 {

@@ -45,6 +45,17 @@ impl Response {
         (!text.is_empty()).then(|| serde_json::from_str(text).unwrap_or_else(|_| panic!("not JSON: {text}")))
     }
 
+    /// The sentence of an error, and the message if it is one: an error that answers a request has its id, since some clients wait
+    /// for ever otherwise; any other is its sentence alone.
+    pub fn refusal(&mut self) -> (String, Option<Value>) {
+        if self.header("content-type").is_some_and(|kind| kind.starts_with("text/plain")) {
+            return (self.text(), None);
+        }
+        let message = self.message().unwrap_or_else(|| panic!("an error {} without a word", self.status));
+        assert!(message["jsonrpc"] == "2.0" && !message["id"].is_null(), "{message}");
+        (message["error"]["message"].as_str().unwrap_or_default().to_owned(), Some(message))
+    }
+
     /// The rest of the body as text.
     pub fn text(&mut self) -> String {
         let mut text = String::new();

@@ -24,7 +24,7 @@ fn park(client: &mut Client, many: u64) -> Vec<Value> {
     for (number, id) in (0..).zip(ids) {
         let asked = client.wait(id, sent);
         let question = &asked.result()["inputRequests"]["user_name"]["params"];
-        assert_eq!(question["message"], format!("Who has number {number}?"));
+        assert_eq!(question["message"], format!("ask asks: Who has number {number}?"));
         states.push(asked.result()["requestState"].clone());
     }
     states

@@ -220,7 +220,7 @@ fn reads_and_prompts_may_ask_questions() {
         let mut client = Client::able(Server::start(&config), Era::Modern, false, able.clone());
         let asks = client.request(method, params.clone());
         assert_eq!(asks.result()["resultType"], "input_required", "{}", asks.message);
-        assert_eq!(asks.result()["inputRequests"]["who"]["params"]["message"], "Who?");
+        assert_eq!(asks.result()["inputRequests"]["who"]["params"]["message"], "provider asks: Who?");
         let mut again = params.clone();
         again["requestState"] = asks.result()["requestState"].clone();
         again["inputResponses"] = json!({"who": answer("", &Value::Null)});

@@ -9,7 +9,7 @@ use rmcp::model::{
     self as m, ClientCapabilities, CreateMessageRequest, ElicitRequest, ElicitRequestParams, InputRequest,
     ListRootsRequest, RequestMetaObject,
 };
-use runtime::imports::{Abilities, CheckedQuestion, ClientError, ClientReply, Consent, Root};
+use runtime::imports::{Abilities, Author, CheckedQuestion, ClientError, ClientReply, Consent, Root};
 use serde_json::{Map, Value, json};
 
 pub fn abilities_from_capabilities(declared: &ClientCapabilities) -> Abilities {
@@ -54,9 +54,10 @@ pub fn abilities_to_capabilities(abilities: Abilities, tools: bool) -> ClientCap
 
 pub fn to_request(
     asked: &CheckedQuestion,
-    plugin: &PluginId,
+    (plugin, author): (&PluginId, Author),
     correlation: Option<&str>,
 ) -> Result<InputRequest, ErrorData> {
+    let shown = |message: &str| author.before(&plugin.name) + message;
     let failed =
         |error: serde_json::Error| ErrorData::internal_error(format!("a question cannot be sent: {error}"), None);
     let mut meta = RequestMetaObject::default();
@@ -70,13 +71,13 @@ pub fn to_request(
             let requested_schema = serde_json::from_str(schema.text()).map_err(failed)?;
             let params = ElicitRequestParams::FormElicitationParams {
                 meta: Some(meta),
-                message: message.clone(),
+                message: shown(message),
                 requested_schema,
             };
             Ok(InputRequest::Elicitation(ElicitRequest::new(params)))
         }
         CheckedQuestion::Url { message, url, .. } => {
-            let (message, url) = (message.clone(), url.clone());
+            let (message, url) = (shown(message), url.clone());
             let params = ElicitRequestParams::UrlElicitationParams {
                 meta: Some(meta),
                 message,
@@ -164,12 +165,17 @@ mod tests {
     use runtime::imports::FormSchema;
 
     #[test]
-    fn fields_keep_their_order() {
+    fn a_question_says_who_asks_and_its_fields_keep_their_order() {
         let text =
             r#"{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"},"m":{"type":"boolean"}}}"#;
         let asked = CheckedQuestion::Form { message: "?".into(), schema: FormSchema::new(text).unwrap() };
         let plugin = PluginId { side: Side::Server, name: "p".into() };
-        let shown = serde_json::to_string(&to_request(&asked, &plugin, None).unwrap()).unwrap();
+        let shown = |author| serde_json::to_string(&to_request(&asked, (&plugin, author), None).unwrap()).unwrap();
+        assert!(
+            shown(Author::Plugin).contains(r#""message":"p asks: ?""#)
+                && shown(Author::Host).contains(r#""message":"?""#)
+        );
+        let shown = shown(Author::Plugin);
         let at = |name: &str| shown.find(&format!("\"{name}\":")).unwrap();
         assert!(at("z") < at("a") && at("a") < at("m"), "{shown}");
     }

@@ -3,7 +3,7 @@
 use crate::capabilities::to_client_capabilities;
 use crate::list_kind::ListKind;
 use crate::open_calls::OpenCall;
-use crate::questions;
+use crate::questions::{self, ServerQuestion};
 use crate::reverse::serve_reverse_call;
 use crate::reverse_calls::{ReverseCallOutcome, ReverseCallParams, ServedIn};
 use crate::shared::UpstreamShared;
@@ -46,6 +46,8 @@ impl ClientEvents {
             call.log_refused(&reason);
             ErrorData::invalid_params(reason, None)
         })?;
+        // The library takes `_meta` out of the parameters.
+        let question = ServerQuestion::new(question, Some(&context.meta));
         let _answering = call.answering();
         let asking = async {
             let replies = call.responder.ask(&call.requester, vec![question]).await;

@@ -1,9 +1,10 @@
 //! Checks and converts a server's questions, and converts the replies to protocol results.
 
 use platform::telemetry::printable;
-use rmcp::model::{self as m, ElicitRequestParams, InputRequest};
+use protocol::names::SOURCE_META;
+use rmcp::model::{self as m, ElicitRequestParams, InputRequest, RequestMetaObject};
 use runtime::imports::{
-    CheckedQuestion, ClientReply, Consent, FormSchema, ModelPreferences, Role, SampleMessage, SampleRequest,
+    Author, CheckedQuestion, ClientReply, Consent, FormSchema, ModelPreferences, Role, SampleMessage, SampleRequest,
     SampleTool, ToolChoice,
 };
 use serde_json::{Value, json};
@@ -14,17 +15,49 @@ const MAX_MESSAGE: usize = 8 << 10;
 const MAX_SAMPLE: u64 = 4 << 20;
 /// Length of a page's URL, in bytes.
 const MAX_URL: usize = 8 << 10;
+/// Length of a plugin's name, in bytes.
+const MAX_PLUGIN: usize = 100;
 /// Most tokens that one request to a model may ask for.
 const MAX_TOKENS: u32 = 64_000;
 
-/// Checks a question. The error is a sentence.
-pub(super) fn check(request: InputRequest) -> Result<CheckedQuestion, String> {
-    match request {
-        InputRequest::Elicitation(request) => check_elicitation(request.params),
-        InputRequest::CreateMessage(request) => Ok(CheckedQuestion::Sample(check_sampling(request.params)?)),
-        InputRequest::ListRoots(_) => Ok(CheckedQuestion::Roots),
-        _ => Err("the question is of an unknown kind".into()),
+/// A question of a server.
+pub(super) struct ServerQuestion {
+    pub(super) question: CheckedQuestion,
+    /// The plugin that the server says it comes from.
+    pub(super) plugin: Option<String>,
+}
+
+impl ServerQuestion {
+    pub(super) fn new(question: CheckedQuestion, meta: Option<&RequestMetaObject>) -> Self {
+        let plugin = meta.and_then(|meta| meta.get(SOURCE_META)?.get("plugin")?.as_str());
+        let plugin = plugin.filter(|plugin| plugin.len() <= MAX_PLUGIN).map(str::to_owned);
+        Self { question, plugin }
     }
+
+    /// For an agent, which shows the plugin itself: without its name in front of the text, where it is for other clients.
+    pub(super) fn for_agent(mut self) -> (CheckedQuestion, Option<String>) {
+        if let (Some(plugin), CheckedQuestion::Form { message, .. } | CheckedQuestion::Url { message, .. }) =
+            (&self.plugin, &mut self.question)
+            && let Some(text) = message.strip_prefix(&Author::Plugin.before(plugin))
+        {
+            *message = text.to_owned();
+        }
+        (self.question, self.plugin)
+    }
+}
+
+/// Checks a question. The error is a sentence.
+pub(super) fn check(request: InputRequest) -> Result<ServerQuestion, String> {
+    let (question, extensions) = match request {
+        InputRequest::Elicitation(request) => (check_elicitation(request.params)?, request.extensions),
+        InputRequest::CreateMessage(request) => {
+            (CheckedQuestion::Sample(check_sampling(request.params)?), request.extensions)
+        }
+        InputRequest::ListRoots(request) => (CheckedQuestion::Roots, request.extensions),
+        _ => return Err("the question is of an unknown kind".into()),
+    };
+    // The library takes `_meta` out of the parameters.
+    Ok(ServerQuestion::new(question, extensions.get()))
 }
 
 /// Checks a form or a page. Refuses a form that asks for a secret or is not flat.
@@ -146,7 +179,7 @@ pub(super) fn decline(request: &InputRequest) -> Option<Value> {
 mod tests {
     use super::*;
 
-    fn form(properties: Value) -> Result<CheckedQuestion, String> {
+    fn form(properties: Value) -> Result<ServerQuestion, String> {
         let request = json!({ "method": "elicitation/create", "params": {
             "mode": "form", "message": "?", "requestedSchema": { "type": "object", "properties": properties },
         }});
@@ -155,8 +188,25 @@ mod tests {
 
     #[test]
     fn a_form_may_not_ask_for_a_secret() {
-        assert!(matches!(form(json!({ "city": { "type": "string" } })), Ok(CheckedQuestion::Form { .. })));
-        assert!(form(json!({ "password": { "type": "string" } })).unwrap_err().contains("secret"));
+        let city = form(json!({ "city": { "type": "string" } })).map(|asked| asked.question);
+        assert!(matches!(city, Ok(CheckedQuestion::Form { .. })));
+        assert!(form(json!({ "password": { "type": "string" } })).is_err_and(|why| why.contains("secret")));
+    }
+
+    #[test]
+    fn an_agent_is_told_the_plugin_beside_the_text() {
+        let asked = |plugin: &str, message: &str| {
+            let request = json!({ "method": "elicitation/create", "params": {
+                "mode": "url", "message": message, "url": "https://a.example", "elicitationId": "",
+                "_meta": { SOURCE_META: { "plugin": plugin } },
+            }});
+            let (question, plugin) = check(serde_json::from_value(request).unwrap()).ok().unwrap().for_agent();
+            let CheckedQuestion::Url { message, .. } = question else { panic!("a page") };
+            (plugin, message)
+        };
+        assert_eq!(asked("travel", "travel asks: Where to?"), (Some("travel".into()), "Where to?".into()));
+        assert_eq!(asked("travel", "bank asks: Where to?"), (Some("travel".into()), "bank asks: Where to?".into()));
+        assert_eq!(asked(&"x".repeat(101), "Where to?"), (None, "Where to?".into()));
     }
 
     #[test]
@@ -165,7 +215,8 @@ mod tests {
             let params = json!({ "mode": "url", "message": "?", "url": url, "elicitationId": "" });
             check(serde_json::from_value(json!({ "method": "elicitation/create", "params": params })).unwrap())
         };
-        assert!(matches!(page("https://a.example/x"), Ok(CheckedQuestion::Url { .. })));
+        let good = page("https://a.example/x").map(|asked| asked.question);
+        assert!(matches!(good, Ok(CheckedQuestion::Url { .. })));
         for bad in ["file:///etc/passwd", "javascript:alert(1)", "nonsense"] {
             assert!(page(bad).is_err(), "{bad}");
         }

@@ -4,14 +4,14 @@ use crate::call::CallerScope;
 use crate::handler::{AgentHandler, Requester, ReverseCallDecision, ReverseCallRequest, UpstreamCallEvent};
 use crate::links::Links;
 use crate::pausing_client::PausingClient;
+use crate::questions::ServerQuestion;
 use crate::queued_chunks::{ChunkQueue, ChunkRoom, QueuedChunk};
 use async_trait::async_trait;
 use platform::sync::Mutex;
 use policy::{Lineage, PluginId, Side};
 use runtime::engine::PausableClock;
 use runtime::imports::{
-    Abilities, CallSink, CheckedQuestion, Chunk, ClientCalls, ClientError, ClientReply, LogLevel, QuestionBatch,
-    count_questions,
+    Abilities, Author, CallSink, Chunk, ClientCalls, ClientError, ClientReply, LogLevel, QuestionBatch, count_questions,
 };
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, MutexGuard};
@@ -121,7 +121,7 @@ impl Responder {
     pub(super) async fn ask(
         &self,
         requester: &Requester,
-        questions: Vec<CheckedQuestion>,
+        questions: Vec<ServerQuestion>,
     ) -> Result<Vec<ClientReply>, ClientError> {
         count_questions(self.lineage(), questions.len()).map_err(ClientError::Exhausted)?;
         self.ask_counted(requester, questions).await
@@ -131,25 +131,30 @@ impl Responder {
     async fn ask_counted(
         &self,
         requester: &Requester,
-        questions: Vec<CheckedQuestion>,
+        questions: Vec<ServerQuestion>,
     ) -> Result<Vec<ClientReply>, ClientError> {
         match self {
             Responder::Agent(handler, _) => {
                 // One after the other, since a person looks at one question at a time.
                 let mut replies = Vec::with_capacity(questions.len());
-                for question in &questions {
-                    replies.push(handler.answer(requester, question).await);
+                for asked in questions {
+                    let (question, plugin) = asked.for_agent();
+                    let plugin = plugin.or_else(|| requester.plugin.clone());
+                    replies.push(handler.answer(&Requester { plugin, ..requester.clone() }, &question).await);
                 }
                 Ok(replies)
             }
             Responder::Client(client) => {
                 let more = u32::try_from(questions.len()).unwrap_or(u32::MAX);
                 let before = client.question_count.fetch_add(more, Ordering::Relaxed);
-                let key = |(at, question)| (format!("{}.{}", requester.server, u64::from(before) + at), question);
+                let key = |(at, asked): (u64, ServerQuestion)| {
+                    (format!("{}.{}", requester.server, u64::from(before) + at), asked.question)
+                };
                 let questions = (1u64..).zip(questions).map(key).collect();
                 let plugin = PluginId { side: Side::Server, name: requester.server.as_str().into() };
                 let _pause = client.clock.pause();
-                client.client.ask(QuestionBatch { plugin, questions, timeout: client.answer_timeout, step: None }).await
+                let (author, timeout) = (Author::Plugin, client.answer_timeout);
+                client.client.ask(QuestionBatch { plugin, author, questions, timeout, step: None }).await
             }
         }
     }
@@ -194,7 +199,8 @@ impl ClientCalls for HandlerClient {
 
     async fn ask(&self, batch: QuestionBatch) -> Result<Vec<ClientReply>, ClientError> {
         let requester = Requester { plugin: Some(batch.plugin.table()), ..self.requester.clone() };
-        let questions = batch.questions.into_iter().map(|(_, question)| question).collect();
+        let questions = batch.questions.into_iter().map(|(_, question)| ServerQuestion { question, plugin: None });
+        let questions = questions.collect();
         match tokio::time::timeout(batch.timeout, self.responder.ask_counted(&requester, questions)).await {
             Ok(replies) => replies,
             Err(_) => Err(ClientError::Timeout(u64::try_from(batch.timeout.as_millis()).unwrap_or(u64::MAX))),

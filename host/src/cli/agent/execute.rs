@@ -1,7 +1,7 @@
 //! Carries out commands.
 
 use super::command::{AgentCommand, ApprovalScope, COMMANDS, object};
-use super::pages::{PageSize, pages};
+use super::pages::pages;
 use super::render;
 use super::screen::{inline, quoted};
 use super::session::Session;
@@ -124,8 +124,7 @@ impl Session {
         let text = self.result(call).ok_or_else(|| {
             format!("there is no result of call {call}; the newest are kept, and `calls` lists the calls")
         })?;
-        let size = self.screen.page_size().unwrap_or(PageSize { lines: usize::MAX, letters: usize::MAX });
-        let pages = pages(&text, size);
+        let pages = pages(&text, self.screen.size());
         for (at, page) in pages.iter().enumerate() {
             self.screen.show(&json!({ "event": "result", "call": call, "text": text }), page);
             self.screen.flush();
@@ -146,7 +145,7 @@ impl Session {
             self.screen.show(&json!({ "event": "nothing-pending" }), "nothing");
         }
         for (id, request) in waiting {
-            let (json, text) = render::approval_request(&self.screen, id, &request);
+            let (json, text) = render::approval_request(&self.screen, (id, self.approvals.call_of(&request)), &request);
             self.screen.show(&json, &text);
         }
     }

@@ -4,15 +4,20 @@ use super::screen::{Screen, inline, quoted};
 use agent::{ApprovalRequest, PageAddress, ReactionAction, TranscriptItem, content_text};
 use runtime::imports::{Content, SampleAnswer, SampleContent, SampleRequest};
 use serde_json::{Value, json};
-use upstream::{Requester, ResumePoint, UpstreamCallEvent};
+use upstream::{ResumePoint, UpstreamCallEvent};
 
-/// A pending request.
-pub(super) fn approval_request(screen: &Screen, id: u64, approval: &ApprovalRequest) -> (Value, String) {
-    let mut json = json!({ "event": "approval-requested", "approval": id, "server": approval.server() });
-    let heading = |what: &str, requester: Option<&Requester>| {
-        let plugin = requester.and_then(|requester| requester.plugin.as_deref());
+/// A pending request; `call` is the number of the agent's call that it belongs to.
+pub(super) fn approval_request(
+    screen: &Screen,
+    (id, call): (u64, Option<u64>),
+    approval: &ApprovalRequest,
+) -> (Value, String) {
+    let mut json = json!({ "event": "approval-requested", "approval": id, "server": approval.server(), "call": call });
+    let heading = |what: &str| {
+        let plugin = approval.requester().and_then(|requester| requester.plugin.as_deref());
         let plugin = plugin.map(|plugin| format!(", says its plugin {:?}", inline(plugin))).unwrap_or_default();
-        screen.strong(&format!("[{id}] {}{plugin}: {what}", inline(approval.server())))
+        let within = call.map(|call| format!(", in call {call}")).unwrap_or_default();
+        screen.strong(&format!("[{id}] {}{plugin}{within}: {what}", inline(approval.server())))
     };
     let mut set = |more: Value| {
         if let (Value::Object(json), Value::Object(more)) = (&mut json, more) {
@@ -28,10 +33,7 @@ pub(super) fn approval_request(screen: &Screen, id: u64, approval: &ApprovalRequ
             );
             let kind = if request.read_only { "which claims to change nothing" } else { "which may change something" };
             let pretty = serde_json::to_string_pretty(&arguments).unwrap_or_default();
-            let mut text = heading(
-                &format!("wants to call your tool {}, {kind}, with", inline(&request.name)),
-                Some(&request.requester),
-            );
+            let mut text = heading(&format!("wants to call your tool {}, {kind}, with", inline(&request.name)));
             text += &format!("\n{}", quoted(&pretty));
             if let Some(purpose) = &request.purpose {
                 text += &format!("\n    for this purpose, it says,\n{}", quoted(purpose));
@@ -47,7 +49,7 @@ pub(super) fn approval_request(screen: &Screen, id: u64, approval: &ApprovalRequ
             let fields: Vec<String> =
                 schema["properties"].as_object().into_iter().flatten().map(|(name, _)| inline(name)).collect();
             let fields = fields.join(", ");
-            let text = heading("asks you", Some(requester));
+            let text = heading("asks you");
             format!(
                 "{text}\n{}\n    fields: {fields}\n    answer {id} | answer {id} {{…}} | deny {id}",
                 quoted(message)
@@ -57,7 +59,7 @@ pub(super) fn approval_request(screen: &Screen, id: u64, approval: &ApprovalRequ
             let whole = format!("{}{}{}", address.before, address.host, address.after);
             set(json!({ "kind": "page", "message": message, "url": whole, "host": address.host,
                         "warnings": address.warnings, "plugin": requester.plugin }));
-            let text = heading("wants you to open a page", Some(requester));
+            let text = heading("wants you to open a page");
             format!(
                 "{text}\n{}\n{}\n    approve {id} (opens it) | deny {id}",
                 quoted(message),
@@ -76,7 +78,7 @@ pub(super) fn approval_request(screen: &Screen, id: u64, approval: &ApprovalRequ
             } else {
                 "asks your model"
             };
-            let mut text = heading(&format!("{what}, for up to {} tokens", request.max_tokens), Some(requester));
+            let mut text = heading(&format!("{what}, for up to {} tokens", request.max_tokens));
             text += &format!("\n{}", quoted(&messages));
             text + &match without_model {
                 true => format!("\n    answer {id} TEXT | deny {id} [reason]"),
@@ -88,7 +90,7 @@ pub(super) fn approval_request(screen: &Screen, id: u64, approval: &ApprovalRequ
         ApprovalRequest::ModelAnswer { requester, answer } => {
             let shown = answer_text(answer);
             set(json!({ "kind": "model-answer", "answer": shown, "model": answer.model, "plugin": requester.plugin }));
-            let text = heading(&format!("will get this answer from {}", inline(&answer.model)), Some(requester));
+            let text = heading(&format!("will get this answer from {}", inline(&answer.model)));
             format!("{text}\n{}\n    approve {id} | edit {id} TEXT | deny {id} [reason]", quoted(&shown))
         }
         ApprovalRequest::Reaction { triggered, .. } => {
@@ -99,7 +101,7 @@ pub(super) fn approval_request(screen: &Screen, id: u64, approval: &ApprovalRequ
             );
             let pretty = serde_json::to_string_pretty(&event.payload).unwrap_or_default();
             let plugin = event.plugin.as_deref().map(|plugin| format!(" of {:?}", inline(plugin))).unwrap_or_default();
-            let text = heading(&format!("sent the event {}{plugin}", inline(&event.name)), None);
+            let text = heading(&format!("sent the event {}{plugin}", inline(&event.name)));
             format!("{text}\n{}\n    configured action: {action}\n    approve {id} | deny {id}", quoted(&pretty))
         }
     };

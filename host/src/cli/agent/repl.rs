@@ -6,6 +6,7 @@ use super::execute::{CommandFlow, Dialog};
 use super::quiet_terminal::QuietTerminal;
 use super::screen::Screen;
 use super::session::Session;
+use crate::cli::frame::{self, wrapped};
 use crate::config;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
@@ -83,7 +84,8 @@ pub(super) struct Terminal {
 
 impl Dialog for Terminal {
     fn line(&mut self, prompt: &str) -> Option<String> {
-        self.lines.readline(prompt).ok().map(|line| line.trim().to_owned())
+        let columns = frame::size(std::io::stdout()).map(|(_, columns)| columns);
+        self.lines.readline(&*wrapped(prompt, columns)).ok().map(|line| line.trim().to_owned())
     }
 
     fn edit(&mut self, text: &str) -> Result<String, String> {

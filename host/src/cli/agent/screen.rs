@@ -1,7 +1,7 @@
 //! Output of the agent: lines for people, above the prompt if there is one, or JSON for programs.
 
-use super::pages::{MARGIN, PageSize};
-use crate::cli::text::{printable_lines, without_codes};
+use crate::cli::frame::{self, framed, wrapped};
+use crate::cli::text::without_codes;
 use platform::telemetry::{escape_json, printable};
 use platform::text::truncate;
 use rustyline::ExternalPrinter;
@@ -77,8 +77,9 @@ impl Screen {
         self.show(&json!({ "event": "error", "message": error }), &format!("error: {error}"));
     }
 
-    fn print(&self, line: &str) {
-        let mut line = format!("{line}\n");
+    fn print(&self, text: &str) {
+        let columns = self.size().map(|(_, columns)| columns).filter(|_| !self.json);
+        let mut line = format!("{}\n", wrapped(text, columns));
         let Some(queue) = self.queue.get() else {
             let mut out = std::io::stdout().lock();
             // Fails when the reader is gone.
@@ -94,12 +95,10 @@ impl Screen {
         }
     }
 
-    /// The size of a page, if a person reads at a terminal.
-    pub(super) fn page_size(&self) -> Option<PageSize> {
+    /// Lines and columns of the terminal, if a person works at one.
+    pub(super) fn size(&self) -> Option<(usize, usize)> {
         self.queue.get()?;
-        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
-        // Some terminals do not say.
-        (size.ws_row > 0 && size.ws_col > 0).then(|| PageSize::of_terminal(size.ws_row, size.ws_col))
+        frame::size(std::io::stdout())
     }
 
     /// Highlights our own text.
@@ -112,10 +111,11 @@ impl Screen {
 pub(super) fn quoted(text: &str) -> String {
     let whole = text.len() <= MAX_TEXT && text.lines().count() <= MAX_LINES;
     let cut = truncate(text, MAX_TEXT);
-    let mut lines: Vec<String> =
-        printable_lines(cut).lines().take(MAX_LINES).map(|line| format!("{MARGIN}{line}")).collect();
+    let framed = framed(cut);
+    let mut lines: Vec<_> = framed.lines().take(MAX_LINES).collect();
+    let cut_off = format!("    (… {} bytes in all)", text.len());
     if !whole {
-        lines.push(format!("    (… {} bytes in all)", text.len()));
+        lines.push(&cut_off);
     }
     lines.join("\n")
 }
@@ -128,6 +128,7 @@ pub(super) fn inline(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::frame::MARGIN;
 
     #[test]
     fn foreign_text_never_looks_like_our_own() {

@@ -164,7 +164,8 @@ impl Session {
                 }
             }
             AgentEvent::ApprovalRequested(id, request) => {
-                let (json, text) = render::approval_request(&self.screen, id, &request);
+                let (json, text) =
+                    render::approval_request(&self.screen, (id, self.approvals.call_of(&request)), &request);
                 self.screen.show(&json, &text);
             }
             AgentEvent::ApprovalWithdrawn(id) => {
@@ -223,8 +224,8 @@ impl Session {
 
     /// All of a short text; of a long one the first page, and how to see the rest.
     fn first_page(&self, call: u64, text: &str) -> String {
-        let Some(size) = self.screen.page_size() else { return quoted(text) };
-        let pages = pages(truncate(text, MAX_RESULT), size);
+        let Some(terminal) = self.screen.size() else { return quoted(text) };
+        let pages = pages(truncate(text, MAX_RESULT), Some(terminal));
         match &pages[..] {
             [first, _, ..] => format!("{first}\n    (page 1 of {}; `show {call}` shows all)", pages.len()),
             _ => pages.concat(),

@@ -170,7 +170,7 @@ fn answer(method: &str, params: &Value) -> Value {
         return json!({"action": "accept"});
     }
     let schema = &params["requestedSchema"];
-    if params["message"] == "Which?" {
+    if params["message"].as_str().unwrap().ends_with("asks: Which?") {
         let colour = json!({"type": "string", "enum": ["r", "b"], "enumNames": ["Red", "Blue"]});
         assert_eq!(schema["properties"]["colour"], colour);
         return json!({"action": "decline"});

@@ -55,15 +55,19 @@ pub(super) fn run(repo: &Repo, names: &[String]) -> Result<()> {
     let places = chosen.iter().map(|mutant| test_of(mutant.noticed).0).filter(|place| *place != Place::Unit);
     let programs = Programs::build(repo, &places.collect::<Vec<_>>())?.with_unit(unit);
     let attempt = |switch: &str, noticed: &str| -> Result<Ran> {
-        let cache = weaken::cache(repo, switch)?;
         let (place, test) = test_of(noticed);
+        // Unit tests compile nothing that is kept, and the cache has tens of thousands of files.
+        let cache = (place != Place::Unit).then(|| weaken::cache(repo, switch)).transpose()?;
         let ran = programs.run(repo, place, test, |command| {
-            command.env("PORTCULLIS_BIN", &host).env(SWITCH, switch).env("PORTCULLIS_SUITE_CACHE", &cache);
+            command.env("PORTCULLIS_BIN", &host).env(SWITCH, switch);
+            if let Some(cache) = &cache {
+                command.env("PORTCULLIS_SUITE_CACHE", cache);
+            }
             if let Some(rows) = noticed.strip_prefix(ROWS) {
                 command.env("PORTCULLIS_ROWS", rows);
             }
         })?;
-        weaken::drop_cache(&cache)?;
+        cache.map(|cache| weaken::drop_cache(&cache)).transpose()?;
         ran.with_context(|| format!("there is no test {test}"))
     };
     // All rows are tried at once with every check in place: most of their cost is the shared set-up.

@@ -106,6 +106,11 @@ impl Approvals {
         });
     }
 
+    /// The number of the agent's call in which this is asked.
+    pub fn call_of(&self, request: &ApprovalRequest) -> Option<u64> {
+        self.calls.lock().get(&request.requester()?.task).copied()
+    }
+
     /// Ends a call: reports the outcome after all its other events. `keep` says what the memory keeps of it.
     pub async fn call_ended(&self, task: &str, outcome: CallOutcome, keep: Kept) {
         let Some(call) = self.calls.lock().remove(task) else { return };

@@ -64,13 +64,21 @@ pub enum DecisionError {
 impl ApprovalRequest {
     pub fn server(&self) -> &str {
         match self {
-            ApprovalRequest::ReverseCall { request, .. } => &request.requester.server,
             ApprovalRequest::Reaction { server, .. } => server,
+            _ => self.requester().map_or("", |requester| &requester.server),
+        }
+    }
+
+    /// Who asks, within a call of the agent. None for what belongs to no call.
+    pub fn requester(&self) -> Option<&Requester> {
+        match self {
+            ApprovalRequest::ReverseCall { request, .. } => Some(&request.requester),
+            ApprovalRequest::Reaction { .. } => None,
             ApprovalRequest::Form { requester, .. }
             | ApprovalRequest::Page { requester, .. }
             | ApprovalRequest::Prompt { requester, .. }
             | ApprovalRequest::PromptWithoutModel { requester, .. }
-            | ApprovalRequest::ModelAnswer { requester, .. } => &requester.server,
+            | ApprovalRequest::ModelAnswer { requester, .. } => Some(requester),
         }
     }
 

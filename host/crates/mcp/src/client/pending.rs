@@ -70,10 +70,10 @@ impl PendingQuestions {
 
     /// The questions as requests of the protocol.
     pub(crate) fn requests(&self, correlation: Option<&str>) -> Result<InputRequests, ErrorData> {
-        let plugin = &self.batch.plugin;
+        let source = (&self.batch.plugin, self.batch.author);
         self.questions()
             .iter()
-            .map(|(key, asked)| Ok((key.clone(), questions::to_request(asked, plugin, correlation)?)))
+            .map(|(key, asked)| Ok((key.clone(), questions::to_request(asked, source, correlation)?)))
             .collect()
     }
 
@@ -280,12 +280,14 @@ pub(crate) enum ResumeToken {
 mod tests {
     use super::*;
     use policy::{PluginId, Side};
+    use runtime::imports::Author;
 
     fn questions(key: &str) -> (PendingRequest, oneshot::Receiver<Result<Vec<ClientReply>, ClientError>>) {
         let plugin = PluginId { side: Side::Server, name: "p".into() };
         let questions = vec![(key.to_owned(), CheckedQuestion::Roots)];
         let (answer, answered) = oneshot::channel();
-        let batch = QuestionBatch { plugin, questions, timeout: Duration::from_secs(1), step: None };
+        let batch =
+            QuestionBatch { plugin, author: Author::Plugin, questions, timeout: Duration::from_secs(1), step: None };
         (PendingRequest::Questions(PendingQuestions::new(batch, answer)), answered)
     }
 

@@ -7,7 +7,7 @@ use crate::client::pending::{PendingQuestions, PendingRequest, PendingReverseCal
 use futures::FutureExt as _;
 use policy::{ParkedCallLimits, PluginId, Principal, Side};
 use runtime::engine::HeldResources;
-use runtime::imports::{AgentError, CheckedQuestion, QuestionBatch};
+use runtime::imports::{AgentError, Author, CheckedQuestion, QuestionBatch};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -108,7 +108,7 @@ async fn questions_and_calls_wait_beside_each_other() {
     let plugin = PluginId { side: Side::Server, name: "p".into() };
     let (answer, mut answered) = oneshot::channel();
     let (questions, timeout) = (vec![("call-2".to_owned(), CheckedQuestion::Roots)], Duration::from_secs(9));
-    let batch = QuestionBatch { plugin, questions, timeout, step: Some("1".into()) };
+    let batch = QuestionBatch { plugin, author: Author::Plugin, questions, timeout, step: Some("1".into()) };
     task.ask(PendingRequest::Questions(PendingQuestions::new(batch, answer)), false, NOW);
     let mut outcome = call(&mut task, "2", 9);
     assert_eq!((task.asking(), shown(&task)), (1, vec!["call-2-2".to_owned()]));

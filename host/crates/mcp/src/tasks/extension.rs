@@ -3,7 +3,7 @@
 use super::fuel::CallFuel;
 use crate::client::pending::{PendingQuestions, PendingRequest};
 use policy::PluginId;
-use runtime::imports::{CheckedQuestion, ClientError, ClientReply, Consent, FormSchema, QuestionBatch};
+use runtime::imports::{Author, CheckedQuestion, ClientError, ClientReply, Consent, FormSchema, QuestionBatch};
 use std::future::pending;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -68,7 +68,7 @@ impl FuelExtension {
         self.asked = Some(Asked { number, units, answer: Some(answered) });
         let questions = vec![(KEY.to_owned(), CheckedQuestion::Form { message, schema })];
         let (plugin, timeout, step) = (self.plugin.clone(), self.timeout, Some(format!("fuel {number}")));
-        let batch = QuestionBatch { plugin, questions, timeout, step };
+        let batch = QuestionBatch { plugin, author: Author::Host, questions, timeout, step };
         Some(PendingRequest::Questions(PendingQuestions::new(batch, answer)))
     }
 

@@ -245,7 +245,7 @@ mod tests {
     use super::*;
     use futures::FutureExt as _;
     use policy::{ParkedCallLimits, PluginId, Side};
-    use runtime::imports::{CheckedQuestion, QuestionBatch};
+    use runtime::imports::{Author, CheckedQuestion, QuestionBatch};
     use serde_json::json;
     use std::time::Duration;
     use tokio::sync::oneshot;
@@ -269,8 +269,13 @@ mod tests {
         let plugin = PluginId { side: Side::Server, name: "p".into() };
         let questions = keys.iter().map(|key| ((*key).to_owned(), CheckedQuestion::Roots)).collect();
         let (answer, answered) = oneshot::channel();
-        let batch =
-            QuestionBatch { plugin, questions, timeout: Duration::from_secs(timeout), step: step.map(str::to_owned) };
+        let batch = QuestionBatch {
+            plugin,
+            author: Author::Plugin,
+            questions,
+            timeout: Duration::from_secs(timeout),
+            step: step.map(str::to_owned),
+        };
         asked.ask(PendingRequest::Questions(PendingQuestions::new(batch, answer)), false, NOW);
         answered
     }

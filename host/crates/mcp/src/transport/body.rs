@@ -2,6 +2,7 @@
 
 use super::connection_table::Connection;
 use super::refusal::HttpRefusal;
+use super::sent_text::SentText;
 use crate::unreadable::Unreadable;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -39,17 +40,19 @@ pub(super) fn check_headers(headers: &HeaderMap) -> Result<(), HttpRefusal> {
     }
 }
 
-/// Reads a whole body without parsing it. The connection holds it.
+/// Reads a whole body without parsing it. The connection holds it. `sent` is what was read, also of one that is refused.
 pub(super) async fn read(
     body: Body,
     max: ByteSize,
     connection: Option<&Arc<Connection>>,
+    sent: &mut SentText,
 ) -> Result<Bytes, HttpRefusal> {
-    match tokio::time::timeout(BODY_TIMEOUT, collect(body, max, connection)).await {
+    match tokio::time::timeout(BODY_TIMEOUT, collect(body, max, connection, sent)).await {
         Ok(text) => text.and_then(|mut text| {
             if text.starts_with(BYTE_ORDER_MARK) {
                 text.advance(BYTE_ORDER_MARK.len());
             }
+            sent.set_whole(&text);
             match is_deeper_than(&text, MAX_DEPTH) {
                 true => Err(HttpRefusal::Unreadable(Unreadable::new(&text))),
                 false => Ok(text),
@@ -59,7 +62,12 @@ pub(super) async fn read(
     }
 }
 
-async fn collect(body: Body, max: ByteSize, connection: Option<&Arc<Connection>>) -> Result<Bytes, HttpRefusal> {
+async fn collect(
+    body: Body,
+    max: ByteSize,
+    connection: Option<&Arc<Connection>>,
+    sent: &mut SentText,
+) -> Result<Bytes, HttpRefusal> {
     let mut parts = body.into_data_stream();
     // Most bodies are one part, which is not copied.
     let (mut first, mut rest) = (Bytes::new(), Vec::new());
@@ -80,6 +88,9 @@ async fn collect(body: Body, max: ByteSize, connection: Option<&Arc<Connection>>
                 false => rest.extend_from_slice(&part),
             }
         } else {
+            sent.add_part(&first);
+            sent.add_part(&rest);
+            sent.add_part(&part);
             (first, rest) = (Bytes::new(), Vec::new());
             if length > max.as_u64().saturating_add(MAX_DISCARDED) {
                 break;

@@ -1,9 +1,11 @@
-//! Gives every error of HTTP a JSON-RPC body with a sentence. Clients show the body; some take only one with an id.
+//! Errors of HTTP: a JSON-RPC error under the id of the request, as far as that can be read, and else a sentence. Some clients wait for
+//! ever for the answer to a request when they get an error that names none.
 
 use super::response::json_response;
+use super::sent_text::SentText;
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use rmcp::model::RequestId;
@@ -14,34 +16,58 @@ const MAX_TEXT: usize = 4 << 10;
 const INVALID_REQUEST: i32 = -32600;
 const INTERNAL_ERROR: i32 = -32603;
 
-/// An error's response. Without an id, the request's own was not read.
+/// The code of an error whose body is its sentence.
+#[derive(Debug, Clone, Copy)]
+struct ErrorCode(i32);
+
+/// An error's response. Without an id, whoever knows what was sent completes it: see [`answer`].
 pub(super) fn error_response(status: StatusCode, id: Option<&RequestId>, code: i32, message: &str) -> Response {
+    let Some(id) = id else {
+        let mut response = Response::new(Body::from(message.to_owned()));
+        *response.status_mut() = status;
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        response.extensions_mut().insert(ErrorCode(code));
+        return response;
+    };
     let body = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}});
     json_response(status, body.to_string())
 }
 
-/// The layer. Errors of other kinds, such as pages, stay as they are.
+/// The layer for what is refused before anything is read.
 pub(super) async fn explain_errors(request: Request, next: Next) -> Response {
-    let response = next.run(request).await;
+    answer(next.run(request).await, &SentText::default()).await
+}
+
+/// Gives an error without a body of its own kind, such as a page, the id of what was sent, and a sentence.
+pub(super) async fn answer(response: Response, sent: &SentText) -> Response {
     let is_error = response.status().is_client_error() || response.status().is_server_error();
-    if is_error && is_bare(response.headers()) { explain(response).await } else { response }
+    if !is_error || !is_bare(response.headers()) {
+        return response;
+    }
+    let (id, own) = (sent.request_id(), response.extensions().get::<ErrorCode>().copied());
+    if id.is_none() && own.is_some() {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    let text = to_bytes(body, MAX_TEXT).await.unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let (code, message) = match own {
+        Some(ErrorCode(code)) => (code, text.into_owned()),
+        None if parts.status.is_server_error() => (INTERNAL_ERROR, sentence(parts.status, &text)),
+        None => (INVALID_REQUEST, sentence(parts.status, &text)),
+    };
+    let explained = error_response(parts.status, id.as_ref(), code, &message);
+    for name in [header::CONTENT_TYPE, header::CONTENT_LENGTH] {
+        parts.headers.remove(name);
+    }
+    let (own, body) = explained.into_parts();
+    parts.headers.extend(own.headers);
+    parts.extensions.extend(own.extensions);
+    Response::from_parts(parts, body)
 }
 
 fn is_bare(headers: &HeaderMap) -> bool {
     headers.get(header::CONTENT_TYPE).is_none_or(|kind| kind.as_bytes().starts_with(b"text/plain"))
-}
-
-async fn explain(response: Response) -> Response {
-    let (mut parts, body) = response.into_parts();
-    let text = to_bytes(body, MAX_TEXT).await.unwrap_or_default();
-    let message = sentence(parts.status, &String::from_utf8_lossy(&text));
-    let code = if parts.status.is_server_error() { INTERNAL_ERROR } else { INVALID_REQUEST };
-    let explained = error_response(parts.status, None, code, &message);
-    for name in [header::CONTENT_TYPE, header::CONTENT_LENGTH] {
-        parts.headers.remove(name);
-    }
-    parts.headers.extend(explained.headers().clone());
-    Response::from_parts(parts, Body::new(explained.into_body()))
 }
 
 /// What is wrong and what to do. `text` is `STATUS: REASON`, or nothing.

@@ -11,6 +11,9 @@ use tokio::sync::watch;
 /// How long a subscription may take to end by itself when the server stops.
 const SUBSCRIPTION_GRACE: Duration = Duration::from_millis(500);
 
+/// How long a request waits for the server's start.
+const START_PATIENCE: Duration = Duration::from_secs(30);
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum ServerPhase {
     Starting,
@@ -54,6 +57,16 @@ impl Lifecycle {
     /// Starts the shutdown: no new work is accepted.
     pub(super) fn stop(&self) {
         self.0.send_modify(|state| state.phase = ServerPhase::Stopping);
+    }
+
+    /// Waits until requests are accepted, as long as a start may take. Some clients give up when their first request is refused.
+    pub(super) async fn wait_started(&self) {
+        if self.phase() == ServerPhase::Starting {
+            let mut state = self.0.subscribe();
+            let started = state.wait_for(|state| state.phase != ServerPhase::Starting);
+            // Whoever still waits then is told that the server is starting.
+            let _ = tokio::time::timeout(START_PATIENCE, started).await;
+        }
     }
 
     /// Waits until no request is active.
@@ -109,5 +122,24 @@ impl Lifecycle {
             tokio::time::sleep(SUBSCRIPTION_GRACE).await;
         });
         Response::from_parts(parts, Body::from_stream(body.into_data_stream().take_until(end)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt as _;
+
+    #[tokio::test]
+    async fn a_request_waits_while_the_server_starts() {
+        let lifecycle = Lifecycle::new();
+        let mut early = Box::pin(lifecycle.wait_started());
+        assert!((&mut early).now_or_never().is_none() && lifecycle.accept(|| true).is_err());
+        lifecycle.set_ready();
+        early.await;
+        assert!(lifecycle.accept(|| true).is_ok());
+        lifecycle.stop();
+        lifecycle.wait_started().await;
+        assert!(lifecycle.accept(|| false).is_err(), "nobody waits for a server that stops");
     }
 }

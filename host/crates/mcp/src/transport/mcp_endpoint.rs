@@ -3,12 +3,14 @@
 use super::accept::{self, Accepted};
 use super::body;
 use super::connection_table::{Connection, Phase};
+use super::error_body::answer as answer_error;
 use super::large_answer::{serialize, serialize_body};
 use super::legacy::LegacySessionManager;
 use super::lifecycle::Lifecycle;
 use super::refusal::HttpRefusal;
 use super::request_scope::with_principal;
 use super::response::json_response;
+use super::sent_text::SentText;
 use super::serving_shares::ShareUsed;
 use super::task_route;
 use crate::client_tools::retry;
@@ -75,21 +77,26 @@ impl McpEndpoint {
 }
 
 async fn check_request(State(endpoint): State<McpEndpoint>, request: Request, next: Next) -> Response {
-    endpoint.forward(request, next).await.unwrap_or_else(|refusal| {
+    let mut sent = SentText::default();
+    let response = endpoint.forward(request, next, &mut sent).await.unwrap_or_else(|refusal| {
         tracing::debug!(%refusal, "request refused");
         refusal.response()
-    })
+    });
+    answer_error(response, &sent).await
 }
 
 impl McpEndpoint {
-    async fn forward(&self, mut request: Request, next: Next) -> Result<Response, HttpRefusal> {
-        body::check_headers(request.headers())?;
+    /// `sent` is what was read of it.
+    async fn forward(&self, mut request: Request, next: Next, sent: &mut SentText) -> Result<Response, HttpRefusal> {
+        let headers = body::check_headers(request.headers());
         let accepted = accept::complete(request.headers_mut());
         if request.method() != Method::POST {
             // It resumes a stream, or ends a session.
+            headers?;
             if request.method() == Method::GET && accepted == Accepted::JsonOnly {
                 return Err(HttpRefusal::NeedsEvents);
             }
+            self.lifecycle.wait_started().await;
             let active = self.lifecycle.accept(|| true)?;
             count_for_principal(request.extensions())?;
             let ends_session = request.method() == Method::DELETE;
@@ -104,7 +111,9 @@ impl McpEndpoint {
         }
         let (mut parts, whole) = request.into_parts();
         let connection = parts.extensions.get::<Arc<Connection>>().cloned();
-        let text = body::read(whole, self.max_body, connection.as_ref()).await?;
+        let text = body::read(whole, self.max_body, connection.as_ref(), sent).await;
+        headers?;
+        let text = text?;
         if let Some(connection) = connection {
             connection.begin(Phase::Serving).await;
             let held = connection.hold_served(&principal_of(&parts.extensions), memory_of(&text));
@@ -126,6 +135,7 @@ impl McpEndpoint {
             }
             None => text,
         };
+        self.lifecycle.wait_started().await;
         let active = self.lifecycle.accept(|| !body::is_request(&text))?;
         if let Some(response) = self.respond_directly(&parts, &text).await {
             return Ok(response);

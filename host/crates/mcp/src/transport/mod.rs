@@ -21,6 +21,7 @@ mod refusal;
 mod repoll;
 mod request_scope;
 mod response;
+mod sent_text;
 mod serving_shares;
 mod shutdown;
 mod stdio;

@@ -7,8 +7,8 @@ use platform::telemetry::printable;
 use platform::text::truncate_chars;
 use policy::ApprovalRule;
 use runtime::imports::{
-    AgentError, CheckedQuestion, ClientError, ClientReply, Consent, FormSchema, QuestionBatch, ReverseCall, Tool,
-    count_questions,
+    AgentError, Author, CheckedQuestion, ClientError, ClientReply, Consent, FormSchema, QuestionBatch, ReverseCall,
+    Tool, count_questions,
 };
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -63,7 +63,7 @@ impl Approvals {
         };
         let timeout = call.lineage.remaining_wait()?.min(call.answer_timeout);
         let questions = vec![(key, CheckedQuestion::Form { message, schema })];
-        let batch = QuestionBatch { plugin: call.plugin.clone(), questions, timeout, step: None };
+        let batch = QuestionBatch { plugin: call.plugin.clone(), author: Author::Host, questions, timeout, step: None };
         let started = self.clock.now();
         let mut record = ApprovalRecord { audit: &call.audit, outcome: "cancelled" };
         let replies = call.client.ask(batch).await;

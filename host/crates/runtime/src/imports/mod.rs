@@ -53,7 +53,7 @@ pub use call_scope::CallScope;
 pub use call_sink::{CallSink, Chunk, EarlierChunks, NoSink, OutputError, ProgressReport};
 pub use checkpoint::{CheckpointError, MAX_CHECKPOINT, Restored};
 pub use client::{
-    Abilities, Ability, CheckedQuestion, Client, ClientAnswer, ClientCalls, ClientError, ClientReply, Consent,
+    Abilities, Ability, Author, CheckedQuestion, Client, ClientAnswer, ClientCalls, ClientError, ClientReply, Consent,
     FormAnswer, FormSchema, ModelAnswer, ModelError, ModelPreferences, ModelProvider, NoClient, Question,
     QuestionBatch, Root, SampleAnswer, SampleContent, SampleMessage, SampleRequest, SampleTool, TokenUsage, ToolChoice,
     ToolOutcome, ToolUse, UrlTarget, count_questions,

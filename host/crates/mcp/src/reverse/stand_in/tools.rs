@@ -3,8 +3,8 @@
 use super::tool::StandInTool;
 use rmcp::model as m;
 use runtime::imports::{
-    Abilities, AgentError, AgentResult, AgentTool, CheckedQuestion, ClientError, ClientReply, Origin, QuestionBatch,
-    ReverseCall, count_questions,
+    Abilities, AgentError, AgentResult, AgentTool, Author, CheckedQuestion, ClientError, ClientReply, Origin,
+    QuestionBatch, ReverseCall, count_questions,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -73,7 +73,7 @@ impl StandInTools {
             _ => CheckedQuestion::Form { message, schema: tool.form.clone() },
         };
         let questions = vec![(key, question)];
-        let batch = QuestionBatch { plugin: call.plugin.clone(), questions, timeout, step: None };
+        let batch = QuestionBatch { plugin: call.plugin.clone(), author: Author::Host, questions, timeout, step: None };
         let mut replies = call.client.ask(batch).await.map_err(to_agent_error)?;
         match replies.pop() {
             Some(ClientReply::Sample(answer)) if origin == Origin::Model => tool.parse_model_answer(answer),

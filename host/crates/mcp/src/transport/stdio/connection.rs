@@ -92,9 +92,9 @@ impl Connection {
     fn take(&mut self, line: Option<io::Result<Line>>) -> Option<ClientJsonRpcMessage> {
         let line = match line {
             Some(Ok(Line::Text(line))) => line,
-            Some(Ok(Line::TooLong)) => {
+            Some(Ok(Line::TooLong(sent))) => {
                 let text = format!("the message is longer than {} MiB, the limit over stdio", MAX_LINE >> 20);
-                self.refuse(ErrorData::invalid_request(text, None), None);
+                self.refuse(ErrorData::invalid_request(text, None), sent.request_id());
                 return None;
             }
             ended => {

@@ -1,5 +1,6 @@
 //! Divides stdin into lines.
 
+use crate::transport::sent_text::SentText;
 use bytes::BytesMut;
 use memchr::memchr;
 use std::io;
@@ -14,16 +15,16 @@ const SKIPPED: usize = 64 << 10;
 pub(super) enum Line {
     /// With its end, or the rest of the input.
     Text(BytesMut),
-    /// It was not kept.
-    TooLong,
+    /// Only its ends were kept.
+    TooLong(SentText),
 }
 
 #[derive(Default)]
 pub(super) struct LineDecoder {
     /// Bytes of the buffer without a line end.
     searched: usize,
-    /// In a line that is too long.
-    skipping: bool,
+    /// What is kept of a line that is too long.
+    skipping: Option<SentText>,
 }
 
 impl Decoder for LineDecoder {
@@ -34,8 +35,8 @@ impl Decoder for LineDecoder {
         let rest = buffer.get(self.searched..).unwrap_or_default();
         let Some(end) = memchr(b'\n', rest) else {
             self.searched = buffer.len();
-            if self.skipping || buffer.len() > MAX_LINE {
-                self.skipping = true;
+            if self.skipping.is_some() || buffer.len() > MAX_LINE {
+                self.skipping.get_or_insert_default().add_part(buffer);
                 self.searched = 0;
                 // A new one: the old one's memory would be kept for the life of the process.
                 *buffer = BytesMut::with_capacity(SKIPPED);
@@ -44,8 +45,14 @@ impl Decoder for LineDecoder {
         };
         let line = buffer.split_to(self.searched + end + 1);
         self.searched = 0;
-        let is_too_long = std::mem::take(&mut self.skipping) || line.len() > MAX_LINE + 1;
-        Ok(Some(if is_too_long { Line::TooLong } else { Line::Text(line) }))
+        let too_long = self.skipping.take().or_else(|| (line.len() > MAX_LINE + 1).then(SentText::default));
+        Ok(Some(match too_long {
+            Some(mut sent) => {
+                sent.add_part(&line);
+                Line::TooLong(sent)
+            }
+            None => Line::Text(line),
+        }))
     }
 
     fn decode_eof(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Line>> {
@@ -89,7 +96,7 @@ mod tests {
         let lines = futures::executor::block_on(reader.collect::<Vec<_>>());
         let text = |line| match line {
             Line::Text(line) => Some(String::from_utf8(line.into()).unwrap()),
-            Line::TooLong => None,
+            Line::TooLong(_) => None,
         };
         lines.into_iter().map(|line| text(line.unwrap())).collect()
     }

@@ -7,7 +7,7 @@ use super::super::import_span::ImportSpan;
 use super::super::types::{BudgetKind, Exhaustion};
 use super::accept::{Unanswered, accept, with_complaint};
 use super::check::{CheckedQuestions, Respondent, checked_url, message_ok, sample_ok};
-use super::client_calls::{ClientCalls, QuestionBatch};
+use super::client_calls::{Author, ClientCalls, QuestionBatch};
 use super::error::ClientError;
 use super::form::FormSchema;
 use super::model::{ModelAnswer, TokenUsage};
@@ -119,7 +119,8 @@ impl Client {
             self.count(open.len())?;
             let questions = open.iter().map(|(_, key, asked)| (key.clone(), asked.clone())).collect();
             let plugin = self.scope.authority.plugin().clone();
-            let inquiry = QuestionBatch { plugin, questions, timeout: self.answer_timeout(), step: None };
+            let inquiry =
+                QuestionBatch { plugin, author: Author::Plugin, questions, timeout: self.answer_timeout(), step: None };
             let replies = self.calls.ask(inquiry).await?;
             let mut again = Vec::new();
             for ((at, key, asked), reply) in std::mem::take(&mut open).into_iter().zip(replies) {

@@ -9,9 +9,30 @@ use policy::PluginId;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+/// Whose words a question is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Author {
+    /// A plugin's or a server's, of which the host knows no more than the name.
+    Plugin,
+    /// The host's, about a call of a plugin.
+    Host,
+}
+
+impl Author {
+    /// What stands before the text of a question. Many clients show nothing else of where it comes from, and a person is told who
+    /// asks.
+    pub fn before(self, plugin: &str) -> String {
+        match self {
+            Self::Plugin => format!("{plugin} asks: "),
+            Self::Host => String::new(),
+        }
+    }
+}
+
 /// Checked questions that are asked together.
 pub struct QuestionBatch {
     pub plugin: PluginId,
+    pub author: Author,
     /// Keys are unique.
     pub questions: Vec<(String, CheckedQuestion)>,
     pub timeout: Duration,

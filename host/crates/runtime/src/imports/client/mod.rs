@@ -16,7 +16,7 @@ mod tests;
 
 pub use access::Client;
 pub(crate) use access::ClientUsage;
-pub use client_calls::{ClientCalls, NoClient, QuestionBatch};
+pub use client_calls::{Author, ClientCalls, NoClient, QuestionBatch};
 pub use error::ClientError;
 pub use form::FormSchema;
 pub use model::{ModelAnswer, ModelError, ModelProvider, TokenUsage};

@@ -1,0 +1,73 @@
+//! What is kept of a message that is refused, to answer it under its id.
+
+use bytes::Bytes;
+use protocol::json_text::member_of;
+use rmcp::model::RequestId;
+
+/// Bytes in which the id of a request is looked for that is not read as a whole: at its beginning, and at its end.
+const MAX_BEGIN: usize = 1 << 10;
+const MAX_END: usize = 256;
+
+/// What a client has sent, as far as it was read.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct SentText {
+    begin: Bytes,
+    /// Of a text that is not read as a whole.
+    end: Vec<u8>,
+}
+
+impl SentText {
+    pub(super) fn set_whole(&mut self, text: &Bytes) {
+        self.begin = text.clone();
+    }
+
+    /// Adds a part of a text that is too large.
+    pub(super) fn add_part(&mut self, part: &[u8]) {
+        if self.begin.is_empty() {
+            self.begin = Bytes::copy_from_slice(&part[..part.len().min(MAX_BEGIN)]);
+        }
+        self.end.extend_from_slice(&part[part.len().saturating_sub(MAX_END)..]);
+        let surplus = self.end.len().saturating_sub(MAX_END);
+        self.end.drain(..surplus);
+    }
+
+    /// The id under which an answer is waited for. A guess where the text is no JSON, for an answer to whoever sent it.
+    pub(super) fn request_id(&self) -> Option<RequestId> {
+        member_of(&self.begin, "method")?;
+        let id = member_of(&self.begin, "id").or_else(|| last_member(&self.end, b"\"id\""))?;
+        serde_json::from_slice(id).ok()
+    }
+}
+
+/// The value of a text's last member, if that has this name. Many clients write the id there.
+fn last_member<'a>(end: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    let members = end.trim_ascii_end().strip_suffix(b"}")?;
+    let at = members.windows(name.len()).rposition(|window| window == name)?;
+    Some(members[at + name.len()..].trim_ascii_start().strip_prefix(b":")?.trim_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_parts(parts: &[&str]) -> Option<RequestId> {
+        let mut sent = SentText::default();
+        parts.iter().for_each(|part| sent.add_part(part.as_bytes()));
+        sent.request_id()
+    }
+
+    #[test]
+    fn the_id_of_a_text_that_is_too_large_is_found_at_both_ends() {
+        let large = "x".repeat(100_000);
+        let begins = format!(r#"{{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{{"text":"{large}"#);
+        assert_eq!(of_parts(&[&begins]), Some(RequestId::String("a".into())));
+        let ends =
+            [r#"{"method":"tools/call","params":{"id":9,"text":""#, &large, r#""},"jsonrpc":"2.0","#, r#""id" : 7 }"#];
+        assert_eq!(of_parts(&ends), Some(RequestId::Number(7)));
+        assert_eq!(of_parts(&[&ends.concat()]), Some(RequestId::Number(7)));
+        for inner in [r#""},"other":{"id":7}}"#, r#"","id":7"}"#, r#""id":null}"#] {
+            assert_eq!(of_parts(&[ends[0], &large, inner]), None, "{inner}");
+        }
+        assert_eq!(of_parts(&[r#"{"result":{},"id":7}"#]), None, "an answer is not answered");
+    }
+}
