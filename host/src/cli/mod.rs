@@ -180,8 +180,12 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         }
         // Rights are given up before a second thread starts, since existing threads keep theirs.
         Command::Serve(command) => {
-            let serving = command.confined()?;
-            block_on(&global.log_filter(crate::config::log_filter()), serving.run())
+            let mut is_over_stdio = command.is_over_stdio();
+            let served = command.confined().and_then(|serving| {
+                is_over_stdio = serving.is_over_stdio();
+                block_on(&global.log_filter(crate::config::log_filter()), serving.run())
+            });
+            served.or_else(|error| serve::fail(error, is_over_stdio))
         }
         Command::Dev(command) => {
             let developing = command.confined()?;

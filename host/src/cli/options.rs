@@ -1,20 +1,25 @@
 //! Options that several commands share.
 
 use super::text::shell_quote;
-use crate::config::{Config, DEFAULT_FILE};
-use std::path::PathBuf;
+use crate::config::{Config, DEFAULT_FILE, default_file, expand_home};
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+
+fn config_file(path: &str) -> Result<PathBuf, Infallible> {
+    Ok(expand_home(Path::new(path)))
+}
 
 #[derive(clap::Args)]
 pub(super) struct ConfigFile {
-    /// Configuration file.
-    #[arg(long, short, value_name = "FILE", default_value = DEFAULT_FILE)]
+    /// Configuration file. Default: PORTCULLIS_CONFIG, or portcullis.toml.
+    #[arg(long, short, value_name = "FILE", default_value_os_t = default_file(), hide_default_value = true, value_parser = config_file)]
     pub(super) config: PathBuf,
 }
 
 impl ConfigFile {
     /// As it is written in a command that is printed: nothing for the default file.
     pub(super) fn as_option(&self) -> String {
-        if self.config.as_os_str() == DEFAULT_FILE {
+        if self.config == default_file() {
             return String::new();
         }
         format!(" --config {}", shell_quote(&self.config.display().to_string()))

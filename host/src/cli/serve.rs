@@ -3,10 +3,13 @@
 use super::confinement::confinement_needs;
 use super::options::ConfigFile;
 use super::stop_signals::stop_signals;
+use super::text::print_error;
 use crate::config::{Config, parse_listen_address};
 use crate::host::{self, Host};
 use anyhow::{Context, ensure};
-use mcp::transport::{HttpOptions, HttpServer, LegacyOptions, serve_account_pages, serve_metrics, serve_stdio};
+use mcp::transport::{
+    HttpOptions, HttpServer, LegacyOptions, refuse_first_request, serve_account_pages, serve_metrics, serve_stdio,
+};
 use mcp::{IdempotencyKeys, ParkedCalls, Server, ServerParts, StandInTools, Tasks};
 use platform::clock::{Clock, SystemClock};
 use platform::confine::{self, ConfineSettings, Confinement};
@@ -19,6 +22,7 @@ use plugins::fuel_budgets::FuelBudgets;
 use policy::Principal;
 use runtime::engine::open_page_map;
 use services::connections::ConnectionBroker;
+use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -57,7 +61,23 @@ pub(super) struct Serving {
     builds: bool,
 }
 
+/// Ends a server that cannot start, or not go on: its client hears why, too.
+pub(super) fn fail(error: anyhow::Error, is_over_stdio: bool) -> anyhow::Result<ExitCode> {
+    if !is_over_stdio || std::io::stdin().is_terminal() {
+        return Err(error);
+    }
+    let reason = format!("{error:#}");
+    print_error(&reason);
+    refuse_first_request(&format!("portcullis cannot serve: {reason}"));
+    Ok(ExitCode::FAILURE)
+}
+
 impl Serve {
+    /// Whether its client is at stdin and stdout, as far as the configuration does not say otherwise.
+    pub(super) fn is_over_stdio(&self) -> bool {
+        self.http.is_none() && !is_stdin(&self.file.config)
+    }
+
     /// Loads the configuration and gives up all rights that it does not need.
     pub(super) fn confined(self) -> anyhow::Result<Serving> {
         let mut config = Config::load(&self.file.config)?;

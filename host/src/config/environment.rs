@@ -1,5 +1,6 @@
 //! The environment variables of this process, and those that upstream programs inherit.
 
+use super::DEFAULT_FILE;
 use super::error::ConfigError;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,11 +15,17 @@ pub fn environment_variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
-pub(super) fn expand_home(path: &Path) -> PathBuf {
+/// A path that begins with `~`, as shells have it. Agents that start a server do not expand it.
+pub fn expand_home(path: &Path) -> PathBuf {
     match (path.strip_prefix("~"), std::env::var_os("HOME")) {
         (Ok(rest), Some(home)) => PathBuf::from(home).join(rest),
         _ => path.to_owned(),
     }
+}
+
+/// The file that is read unless one is named: `PORTCULLIS_CONFIG`, or [`DEFAULT_FILE`] here.
+pub fn default_file() -> PathBuf {
+    folder("PORTCULLIS_CONFIG").map_or_else(|| DEFAULT_FILE.into(), |file| expand_home(&file))
 }
 
 fn folder(name: &str) -> Option<PathBuf> {

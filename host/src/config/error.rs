@@ -22,7 +22,8 @@ pub enum ConfigError {
 
 impl ConfigError {
     pub(super) fn reading(path: &Path, error: io::Error) -> Self {
-        let path = path.to_owned();
+        // Whoever reads it may not know from which folder the host was started.
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         match error.kind() {
             io::ErrorKind::NotFound => Self::Missing { path },
             _ => Self::Read { path, error },

@@ -18,8 +18,8 @@ mod telemetry;
 pub use code::CodeSettings;
 pub use editor::ConfigEditor;
 pub use environment::{
-    call_log_filter, certificates, default_cache, editor, environment_variable, is_dumb_terminal, log_filter,
-    quiet_log_filter,
+    call_log_filter, certificates, default_cache, default_file, editor, environment_variable, expand_home,
+    is_dumb_terminal, log_filter, quiet_log_filter,
 };
 pub use error::ConfigError;
 pub use explain::most_like;

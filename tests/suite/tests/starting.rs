@@ -2,8 +2,10 @@
 
 use crate::reload::{edition, replace};
 use serde_json::{Value, json};
+use std::io::Write as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use suite::cli::portcullis_with;
 use suite::http::request_at;
 use suite::{Called, Client, Era, Home, PATIENCE, Server, eventually, paths, plugin, plugin_from, portcullis};
 
@@ -308,4 +310,38 @@ fn the_first_of_the_configuration_has_a_name() {
     server.wait_until_loaded();
     let mut client = Client::new(server, Era::Modern, false);
     assert!(client.call("run", json!({"n": 7})).good().contains("7"));
+}
+
+/// Most agents show nothing else of a server that does not start, and start it from a folder of their own.
+#[test]
+fn a_client_is_told_why_its_server_does_not_start() {
+    let home = Home::new();
+    home.write("broken.toml", "[plugins.echo]\nsource = 7\n");
+    let here = home.path().canonicalize().unwrap();
+    let (missing, broken) = (here.join("none.toml").display().to_string(), "broken.toml: ".to_owned());
+    for (arguments, variable, expected) in [
+        (&["--config", "~/none.toml"][..], None, &missing),
+        (&["--config", "none.toml"], None, &missing),
+        (&[], Some("~/none.toml"), &missing),
+        (&["--config", "broken.toml"], Some("~/none.toml"), &broken),
+    ] {
+        let mut command = Command::new(paths::binary());
+        command.arg("serve").args(arguments).current_dir(&here).env("HOME", &here);
+        variable.map(|file| command.env("PORTCULLIS_CONFIG", file));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let hello = r#"{"jsonrpc":"2.0","id":"a","method":"initialize","params":{}}"#;
+        writeln!(input, "{hello}").unwrap();
+        let ended = child.wait_with_output().unwrap();
+        assert!(!ended.status.success());
+        let answer: Value = serde_json::from_slice(&ended.stdout).unwrap();
+        let (said, shown) = (answer["error"]["message"].as_str().unwrap(), String::from_utf8_lossy(&ended.stderr));
+        assert!(answer["id"] == "a" && said.contains(expected), "{answer}");
+        assert!(shown.contains(expected), "{shown}");
+    }
+    // Whoever uses the variable need not name the file, and a file that is named comes first.
+    home.write("named.toml", plugin("echo", ""));
+    let listed = portcullis_with(&home, ("PORTCULLIS_CONFIG", "named.toml"), &["plugin", "list"]);
+    assert!(listed.good().contains("echo"), "{listed:?}");
 }

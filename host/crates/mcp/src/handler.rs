@@ -146,7 +146,7 @@ impl Server {
         let server = &self.context;
         self.session.legacy_updates(|| {
             let (principal, bytes) = (server.message_principal(message), server.subscribed.clone());
-            LegacyUpdates::start(&server.changes, principal, peer.clone(), bytes)
+            LegacyUpdates::start(&server.changes, principal, peer.clone(), bytes, self.session.listed().clone())
         })
     }
 }
@@ -193,7 +193,7 @@ impl ServerHandler for Server {
         page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        catch_handler_panic(tools::list(&self.context, page)).await
+        catch_handler_panic(tools::list(&self.context, page, &self.session.listed().tools)).await
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -257,7 +257,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let principal = self.context.principal(&context);
-        catch_handler_panic(resources::list(&self.context, &principal, page)).await
+        catch_handler_panic(resources::list(&self.context, &principal, page, &self.session.listed().resources)).await
     }
 
     async fn list_resource_templates(
@@ -265,7 +265,7 @@ impl ServerHandler for Server {
         page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        catch_handler_panic(resources::templates(&self.context, page)).await
+        catch_handler_panic(resources::templates(&self.context, page, &self.session.listed().templates)).await
     }
 
     async fn read_resource(
@@ -301,7 +301,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let principal = self.context.principal(&context);
-        catch_handler_panic(prompts::list(&self.context, &principal, page)).await
+        catch_handler_panic(prompts::list(&self.context, &principal, page, &self.session.listed().prompts)).await
     }
 
     async fn get_prompt(

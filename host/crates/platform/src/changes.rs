@@ -9,25 +9,33 @@ use tokio::sync::{broadcast, watch};
 /// memory for a slow reader, however fast plugins publish.
 const WAITING: usize = 1_024;
 
-/// A change. Without a principal it concerns everybody.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    Tools,
-    Prompts(Option<Principal>),
+    /// The list of tools, which all see, in the catalog with this number.
+    Tools(u64),
+    Prompts(ListPart),
     /// The list of resources or of resource templates.
-    Resources(Option<Principal>),
-    /// The content of a resource, by its URI.
+    Resources(ListPart),
+    /// The content of a resource, by its URI; one that others do not see has a principal.
     Resource(Option<Principal>, String),
+}
+
+/// Which part of a list has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListPart {
+    /// What all see, in the catalog with this number.
+    Shared(u64),
+    /// What this principal alone sees.
+    Own(Principal),
 }
 
 impl Change {
     /// Whether this principal may see the change.
     pub fn concerns(&self, principal: &Principal) -> bool {
         match self {
-            Change::Tools => true,
-            Change::Prompts(of) | Change::Resources(of) | Change::Resource(of, _) => {
-                of.as_ref().is_none_or(|of| of == principal)
-            }
+            Change::Tools(_) | Change::Prompts(ListPart::Shared(_)) | Change::Resources(ListPart::Shared(_)) => true,
+            Change::Prompts(ListPart::Own(of)) | Change::Resources(ListPart::Own(of)) => of == principal,
+            Change::Resource(of, _) => of.as_ref().is_none_or(|of| of == principal),
         }
     }
 }
@@ -108,7 +116,7 @@ mod tests {
     #[test]
     fn a_change_concerns_its_principal_only() {
         let (alice, bob) = (Principal::from_source("key", "alice"), Principal::from_source("key", "bob"));
-        assert!(Change::Tools.concerns(&alice) && Change::Resources(None).concerns(&bob));
+        assert!(Change::Tools(1).concerns(&alice) && Change::Resources(ListPart::Shared(1)).concerns(&bob));
         let hers = Change::Resource(Some(alice.clone()), "x:y".into());
         assert!(hers.concerns(&alice) && !hers.concerns(&bob));
     }
@@ -136,8 +144,8 @@ mod tests {
     fn a_listener_that_lags_is_told_so_and_goes_on() {
         let changes = ChangeNotifier::new();
         let mut listener = changes.subscribe();
-        (0..WAITING + 1).for_each(|_| changes.send(Change::Tools));
+        (0..WAITING + 1).for_each(|_| changes.send(Change::Tools(1)));
         assert!(matches!(listener.try_recv(), Err(broadcast::error::TryRecvError::Lagged(1))));
-        assert_eq!(listener.try_recv(), Ok(Change::Tools));
+        assert_eq!(listener.try_recv(), Ok(Change::Tools(1)));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::client_tools::SessionDeclaration;
 use crate::request_context::is_stateless;
-use crate::subscriptions::updates::LegacyUpdates;
+use crate::subscriptions::updates::{LegacyUpdates, ListedCatalogs};
 use platform::changes::Change;
 use platform::sync::Mutex;
 use rmcp::model::LoggingLevel;
@@ -21,6 +21,7 @@ pub(crate) struct ClientSession {
     min_log_level: Mutex<Option<LogLevel>>,
     /// Set when a client turns out to speak 2025-11-25.
     legacy_updates: OnceLock<LegacyUpdates>,
+    listed: Arc<ListedCatalogs>,
     /// Receivers of subscriptions that are being acknowledged. They must see every change from the acknowledgement on,
     /// and rmcp starts the subscription only after it.
     opening: Mutex<VecDeque<Receiver<Change>>>,
@@ -31,6 +32,11 @@ pub(crate) struct ClientSession {
 impl ClientSession {
     pub(crate) fn legacy_updates(&self, start: impl FnOnce() -> LegacyUpdates) -> &LegacyUpdates {
         self.legacy_updates.get_or_init(start)
+    }
+
+    /// What it has listed.
+    pub(crate) fn listed(&self) -> &Arc<ListedCatalogs> {
+        &self.listed
     }
 
     /// The tools that a legacy client declared for the whole session.

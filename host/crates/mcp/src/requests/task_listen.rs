@@ -72,9 +72,9 @@ async fn forward(
         .collect();
     while let Some(changed) = ChangeSet::next(&mut changes, principal).await {
         for (what, listens) in [
-            ("tools", changed.tools && wants(filter.tools_list_changed)),
-            ("prompts", changed.prompts && wants(filter.prompts_list_changed)),
-            ("resources", changed.resources && wants(filter.resources_list_changed)),
+            ("tools", changed.tools.is_any() && wants(filter.tools_list_changed)),
+            ("prompts", changed.prompts.is_any() && wants(filter.prompts_list_changed)),
+            ("resources", changed.resources.is_any() && wants(filter.resources_list_changed)),
         ] {
             if listens {
                 notifier.list_changed(what).await?;

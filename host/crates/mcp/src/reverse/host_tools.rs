@@ -36,7 +36,7 @@ impl ToolCaller for HostToolsOnly {
 /// For a tool that the host does not have, when the client declared none.
 pub(super) fn undeclared_error(name: &str) -> AgentError {
     AgentError::NotSupported(format!(
-        "this host has no tool `{name}`, and the client of this call declared none of its own; the extension \
-         `{CLIENT_TOOLS}` would allow it to"
+        "this host has no tool `{name}`, and the client of this call has declared none of its own, as clients can with the \
+         extension `{CLIENT_TOOLS}`"
     ))
 }

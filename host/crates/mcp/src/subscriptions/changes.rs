@@ -1,7 +1,7 @@
 //! Changes on their way to one client, coalesced: a plugin that changes something a thousand times a second causes only
 //! a few notifications.
 
-use platform::changes::Change;
+use platform::changes::{Change, ListPart};
 use policy::Principal;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -16,12 +16,40 @@ const MAX_COALESCED: usize = 1_024;
 /// What has changed for a principal since its last notification.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct ChangeSet {
-    pub(crate) tools: bool,
-    pub(crate) prompts: bool,
-    pub(crate) resources: bool,
+    pub(crate) tools: ListChange,
+    pub(crate) prompts: ListChange,
+    pub(crate) resources: ListChange,
     uris: BTreeSet<String>,
     /// The receiver lagged, so any resource may have changed.
     any_resource: bool,
+}
+
+/// Whether a list has changed, and which of it.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub(crate) struct ListChange {
+    /// The newest catalog in which it changed.
+    catalog: Option<u64>,
+    /// The part that the principal alone sees, or it is not known which.
+    is_own: bool,
+}
+
+impl ListChange {
+    fn add(&mut self, part: ListPart) {
+        match part {
+            ListPart::Shared(catalog) => self.catalog = self.catalog.max(Some(catalog)),
+            ListPart::Own(_) => self.is_own = true,
+        }
+    }
+
+    pub(crate) fn is_any(self) -> bool {
+        self.is_own || self.catalog.is_some()
+    }
+
+    /// Whether who has read the list of this catalog does not know of it. Some clients fail when a list is announced that they have
+    /// just read.
+    pub(crate) fn is_news_after(self, listed: Option<u64>) -> bool {
+        self.is_own || self.catalog > listed
+    }
 }
 
 impl ChangeSet {
@@ -61,9 +89,9 @@ impl ChangeSet {
             return;
         }
         match change {
-            Change::Tools => self.tools = true,
-            Change::Prompts(_) => self.prompts = true,
-            Change::Resources(_) => self.resources = true,
+            Change::Tools(catalog) => self.tools.add(ListPart::Shared(catalog)),
+            Change::Prompts(part) => self.prompts.add(part),
+            Change::Resources(part) => self.resources.add(part),
             Change::Resource(_, uri) => {
                 self.uris.insert(uri);
             }
@@ -71,7 +99,8 @@ impl ChangeSet {
     }
 
     fn add_everything(&mut self) {
-        *self = Self { tools: true, prompts: true, resources: true, uris: BTreeSet::new(), any_resource: true };
+        let any = ListChange { is_own: true, ..ListChange::default() };
+        *self = Self { tools: any, prompts: any, resources: any, uris: BTreeSet::new(), any_resource: true };
     }
 }
 
@@ -86,21 +115,24 @@ mod tests {
         let changes = ChangeNotifier::new();
         let mut from = changes.subscribe();
         let of = |principal: &Principal, uri: &str| Change::Resource(Some(principal.clone()), uri.to_owned());
-        changes.send(Change::Prompts(Some(bob.clone())));
+        changes.send(Change::Prompts(ListPart::Own(bob.clone())));
         changes.send(of(&bob, "x:his"));
         changes.send(of(&alice, "x:hers"));
         changes.send(of(&alice, "x:hers"));
-        changes.send(Change::Tools);
+        changes.send(Change::Tools(3));
         let changed = ChangeSet::next(&mut from, &alice).await.unwrap();
-        assert!(changed.tools && !changed.prompts && !changed.resources);
+        assert!(changed.tools.is_any() && !changed.prompts.is_any() && !changed.resources.is_any());
+        assert!([None, Some(2)].into_iter().all(|listed| changed.tools.is_news_after(listed)));
+        assert!([3, 4].into_iter().all(|listed| !changed.tools.is_news_after(Some(listed))));
         assert!(changed.has_resource("x:hers") && !changed.has_resource("x:his"));
         // Too far behind to know: everything.
-        (0..5_000).for_each(|_| changes.send(Change::Prompts(None)));
+        (0..5_000).for_each(|_| changes.send(Change::Prompts(ListPart::Shared(1))));
         let changed = ChangeSet::next(&mut from, &alice).await.unwrap();
-        assert!(changed.tools && changed.prompts && changed.resources && changed.has_resource("x:any"));
+        let lists = [changed.tools, changed.prompts, changed.resources];
+        assert!(lists.into_iter().all(|list| list.is_news_after(Some(9))) && changed.has_resource("x:any"));
         drop(changes);
         while let Some(changed) = ChangeSet::next(&mut from, &alice).await {
-            assert!(changed.prompts);
+            assert!(changed.prompts.is_any());
         }
     }
 }

@@ -65,13 +65,13 @@ async fn forward(
     let filter = sink.accepted().clone();
     let wants = |flag: Option<bool>| flag == Some(true);
     while let Some(changed) = ChangeSet::next(&mut changes, principal).await {
-        if changed.tools && wants(filter.tools_list_changed) {
+        if changed.tools.is_any() && wants(filter.tools_list_changed) {
             sink.notify_tool_list_changed().await?;
         }
-        if changed.prompts && wants(filter.prompts_list_changed) {
+        if changed.prompts.is_any() && wants(filter.prompts_list_changed) {
             sink.notify_prompt_list_changed().await?;
         }
-        if changed.resources && wants(filter.resources_list_changed) {
+        if changed.resources.is_any() && wants(filter.resources_list_changed) {
             sink.notify_resource_list_changed().await?;
         }
         for uri in filter.resource_subscriptions.iter().flatten().filter(|uri| changed.has_resource(uri)) {

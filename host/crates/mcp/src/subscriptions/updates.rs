@@ -6,7 +6,7 @@ use platform::changes::{Change, ChangeNotifier, WantedResource};
 use platform::sync::Mutex;
 use policy::Principal;
 use rmcp::ErrorData;
-use rmcp::model::ResourceUpdatedNotificationParam;
+use rmcp::model::{PaginatedRequestParams, ResourceUpdatedNotificationParam};
 use rmcp::service::{Peer, RoleServer, ServiceError};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -54,6 +54,32 @@ impl SubscribedBytes {
     }
 }
 
+/// The catalogs whose lists a session has read last.
+#[derive(Default)]
+pub(crate) struct ListedCatalogs {
+    pub(crate) tools: LastListed,
+    pub(crate) prompts: LastListed,
+    pub(crate) resources: LastListed,
+    pub(crate) templates: LastListed,
+}
+
+/// The catalog whose list a session has read last; none if it has read none since this process serves it.
+#[derive(Default)]
+pub(crate) struct LastListed(Mutex<Option<u64>>);
+
+impl LastListed {
+    /// Notes that a page of the catalog with this number was read. Pages of several catalogs are together as old as the oldest.
+    pub(crate) fn note(&self, catalog: u64, page: Option<&PaginatedRequestParams>) {
+        let mut last = self.0.lock();
+        let is_first = page.is_none_or(|page| page.cursor.is_none());
+        *last = if is_first { Some(catalog) } else { (*last).min(Some(catalog)) };
+    }
+
+    fn get(&self) -> Option<u64> {
+        *self.0.lock()
+    }
+}
+
 /// The subscriptions of one connection. Dropping it ends its notifications.
 pub(crate) struct LegacyUpdates {
     subscribed: Arc<Mutex<BTreeMap<String, WantedResource>>>,
@@ -69,10 +95,11 @@ impl LegacyUpdates {
         principal: Principal,
         peer: Peer<RoleServer>,
         bytes: Arc<SubscribedBytes>,
+        listed: Arc<ListedCatalogs>,
     ) -> Self {
         let subscribed = Arc::<Mutex<BTreeMap<String, WantedResource>>>::default();
         let connected = CancellationToken::new();
-        let notifying = notify(changes.subscribe(), principal.clone(), peer, subscribed.clone());
+        let notifying = notify(changes.subscribe(), principal.clone(), peer, subscribed.clone(), listed);
         tokio::spawn(connected.clone().run_until_cancelled_owned(notifying));
         let changes = changes.clone();
         Self { subscribed, changes, principal, bytes, _connected: connected.drop_guard() }
@@ -124,15 +151,18 @@ async fn notify(
     principal: Principal,
     peer: Peer<RoleServer>,
     subscribed: Arc<Mutex<BTreeMap<String, WantedResource>>>,
+    listed: Arc<ListedCatalogs>,
 ) -> Result<(), ServiceError> {
     while let Some(changed) = ChangeSet::next(&mut changes, &principal).await {
-        if changed.tools {
+        if changed.tools.is_news_after(listed.tools.get()) {
             peer.notify_tool_list_changed().await?;
         }
-        if changed.prompts {
+        if changed.prompts.is_news_after(listed.prompts.get()) {
             peer.notify_prompt_list_changed().await?;
         }
-        if changed.resources {
+        // Many clients do not read the list of templates.
+        let resources = listed.resources.get();
+        if changed.resources.is_news_after(resources.min(listed.templates.get().or(resources))) {
             peer.notify_resource_list_changed().await?;
         }
         let uris: Vec<String> = {
@@ -150,6 +180,19 @@ async fn notify(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_is_as_old_as_its_oldest_page() {
+        let listed = LastListed::default();
+        let next = PaginatedRequestParams::default().with_cursor(Some("x".into()));
+        listed.note(7, Some(&next));
+        assert_eq!(listed.get(), None, "its first page was read in another process");
+        listed.note(5, None);
+        listed.note(7, Some(&next));
+        assert_eq!(listed.get(), Some(5));
+        listed.note(7, None);
+        assert_eq!(listed.get(), Some(7));
+    }
 
     #[test]
     fn what_sessions_are_subscribed_to_is_counted_by_principal() {

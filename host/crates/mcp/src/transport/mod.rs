@@ -33,4 +33,4 @@ pub use guard::HttpGuardError;
 pub use http::{HttpError, HttpOptions, HttpServer};
 pub use legacy::LegacyOptions;
 pub use metrics::serve_metrics;
-pub use stdio::{StdioError, serve_stdio};
+pub use stdio::{StdioError, refuse_first_request, serve_stdio};

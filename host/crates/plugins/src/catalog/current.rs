@@ -4,14 +4,14 @@ use super::entry::CatalogEntry;
 use super::snapshot::Catalog;
 use super::upstream_server::{ListedItem, UpstreamItem};
 use super::upstream_tool::UpstreamTool;
-use platform::changes::{Change, ChangeNotifier};
+use platform::changes::{Change, ChangeNotifier, ListPart};
 use platform::sync::Mutex;
 use std::sync::Arc;
 use tokio::sync::watch;
 
 pub struct CurrentCatalog {
     current: watch::Sender<Arc<Catalog>>,
-    /// Held while a catalog is made from the current one, so that no update overwrites another.
+    /// Held while the current catalog is replaced, or another one made from it, so that no update overwrites another.
     updating: Mutex<()>,
     changes: ChangeNotifier,
 }
@@ -52,13 +52,19 @@ impl CurrentCatalog {
     /// Replaces the catalog with one made from it.
     pub fn update<E>(&self, make: impl FnOnce(&Catalog) -> Result<Catalog, E>) -> Result<(), E> {
         let _guard = self.updating.lock();
-        self.replace(make(&self.snapshot())?);
+        self.put(make(&self.snapshot())?);
         Ok(())
     }
 
     /// Replaces the catalog, and announces which lists differ and which resources now come from other code. Running calls
     /// end on the old catalog.
     pub fn replace(&self, next: Catalog) {
+        let _guard = self.updating.lock();
+        self.put(next);
+    }
+
+    fn put(&self, mut next: Catalog) {
+        next.number = self.snapshot().number + 1;
         let next = Arc::new(next);
         let old = self.current.send_replace(next.clone());
         for change in difference(&old, &next) {
@@ -76,12 +82,12 @@ fn difference(old: &Catalog, new: &Catalog) -> Vec<Change> {
         catalog.upstream_tools().map(shown).collect()
     };
     if !is_same(old.tools(), new.tools(), |a, b| a.tool == b.tool) || upstream_tools(old) != upstream_tools(new) {
-        changes.push(Change::Tools);
+        changes.push(Change::Tools(new.number));
     }
     if !is_same(old.prompts(), new.prompts(), |a, b| a == b)
         || !shown(old.upstream_prompts()).eq(shown(new.upstream_prompts()))
     {
-        changes.push(Change::Prompts(None));
+        changes.push(Change::Prompts(ListPart::Shared(new.number)));
     }
     let templates = is_same(old.templates(), new.templates(), |a, b| a.template == b.template);
     if !templates
@@ -89,7 +95,7 @@ fn difference(old: &Catalog, new: &Catalog) -> Vec<Change> {
         || !shown(old.upstream_resources()).eq(shown(new.upstream_resources()))
         || !shown(old.upstream_templates()).eq(shown(new.upstream_templates()))
     {
-        changes.push(Change::Resources(None));
+        changes.push(Change::Resources(ListPart::Shared(new.number)));
     }
     let changed_code = |(uri, entry): (&str, &CatalogEntry<_>)| {
         let before = old.plugin_for_uri(uri)?;

@@ -16,6 +16,7 @@ pub(super) type Entries<T> = BTreeMap<String, CatalogEntry<T>>;
 /// What clients can use, by exposed name or URI, and the agent-side plugins.
 #[derive(Default)]
 pub struct Catalog {
+    pub(super) number: u64,
     pub(super) plugins: Vec<Arc<Plugin>>,
     pub(super) agent_plugins: Vec<Arc<Plugin>>,
     pub(super) tools: Entries<Arc<PluginTool>>,
@@ -54,6 +55,11 @@ impl CatalogRules {
 
 impl Catalog {
     /// The catalog of a host that has loaded nothing yet. `connecting` tells whether tools of upstream servers will come.
+    /// How many catalogs were there before. A later one of the same [`super::CurrentCatalog`] has a greater number.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
     pub fn starting(rules: CatalogRules, missing: MissingPlugins, connecting: bool) -> Self {
         Self { rules, missing, connecting, ..Self::default() }
     }

@@ -156,7 +156,8 @@ fn lacking(what: &str) -> String {
         "sampling" => "ask your model",
         "sampling.tools" => "let your model use tools",
         "roots" => "know which folders you work in",
-        other => return format!("this tool needs `{other}`, which neither this client nor the server has"),
+        // In the plugin's own words, perhaps a sentence.
+        other => return format!("neither this client nor the server has what this tool needs: {other}"),
     };
     format!("this tool has to {needed}, and this client does not let it (`{what}`)")
 }

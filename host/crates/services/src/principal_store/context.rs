@@ -3,7 +3,7 @@
 use super::item::Item;
 use super::quota::Usage;
 use super::unsaved::{Over, Unsaved};
-use platform::changes::Change;
+use platform::changes::{Change, ListPart};
 use policy::Principal;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -29,11 +29,11 @@ impl OwnerContext<'_> {
     }
 
     pub(super) fn resources_changed(&mut self) {
-        self.changes.push(Change::Resources(Some(self.owner.clone())));
+        self.changes.push(Change::Resources(ListPart::Own(self.owner.clone())));
     }
 
     pub(super) fn prompts_changed(&mut self) {
-        self.changes.push(Change::Prompts(Some(self.owner.clone())));
+        self.changes.push(Change::Prompts(ListPart::Own(self.owner.clone())));
     }
 
     /// Has a change stored, later.

@@ -3,12 +3,14 @@
 mod connection;
 mod lines;
 mod outgoing;
+mod refused_start;
 mod running;
 mod shutdown;
 
 use crate::handler::Server;
 use connection::Connection;
 use platform::standard_streams;
+pub use refused_start::refuse_first_request;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use shutdown::Shutdown;
