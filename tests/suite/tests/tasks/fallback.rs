@@ -1,4 +1,4 @@
-//! Clients that do not know tasks: a call that takes long answers with a link, and the host's own tools follow it.
+//! Clients that do not know tasks: a call that takes long is answered with a text, and the host's own tools follow it.
 
 use super::{config, steer};
 use serde_json::{Value, json};
@@ -15,8 +15,8 @@ fn moved(client: &mut Client, tool: &str) -> super::Started {
     let task = result["_meta"]["dev.portcullis/task"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned();
     let text = result["content"][0]["text"].as_str().unwrap();
     assert!(text.contains("still running") && text.contains(&task) && result["isError"] == false, "{text}");
-    let link = &result["content"][1];
-    assert_eq!((&link["type"], &link["uri"]), (&json!("resource_link"), &json!(format!("portcullis://tasks/{task}"))));
+    assert!(text.contains(&format!("portcullis://tasks/{task}")), "{text}");
+    assert_eq!(result["content"].as_array().map(Vec::len), Some(1), "some clients fail at links: {result}");
     super::Started { task, call: result["_meta"][super::CALL].clone() }
 }
 

@@ -9,9 +9,7 @@ use futures::FutureExt as _;
 use plugins::calls::CallTarget;
 use protocol::names::TASK_META;
 use rmcp::ErrorData;
-use rmcp::model::{
-    CallToolResult, ClientCapabilities, ContentBlock, CreateTaskResult, JsonObject, MetaObject, Resource,
-};
+use rmcp::model::{CallToolResult, ClientCapabilities, ContentBlock, CreateTaskResult, JsonObject, MetaObject};
 use runtime::engine::work_in_pool_if_large;
 use runtime::imports::{Abilities, CallContext, Execution};
 use serde_json::json;
@@ -32,7 +30,7 @@ pub(crate) enum TaskFollower {
 pub(crate) enum TaskAnswer {
     Created(CreateTaskResult),
     /// For a client that does not know tasks.
-    Link(CallToolResult),
+    Told(CallToolResult),
 }
 
 impl TaskFollower {
@@ -145,11 +143,10 @@ pub(super) fn answer(id: &str, task: &TaskRecord, follower: TaskFollower, mut me
          result, task_status to see how it stands, task_cancel to end it. The resource {uri} shows the same.",
         task.tool
     );
-    let mut link = Resource::new(uri, format!("task of {}", task.tool));
-    link.mime_type = Some("application/json".into());
-    let mut result = CallToolResult::success(vec![ContentBlock::text(text), ContentBlock::resource_link(link)]);
+    // No link to the resource: some clients fail at a result that has one, and others leave it out.
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
     result.meta = Some(meta);
-    TaskAnswer::Link(result)
+    TaskAnswer::Told(result)
 }
 
 /// The answer that the call's request would have got.

@@ -9,7 +9,7 @@ fn resources_are_put_read_replaced_appended_and_removed() {
     let uri = fixture.put(&alice(), "notes", "a/b.txt", "one").unwrap();
     assert_eq!(uri, "portcullis://published/notes/a/b.txt");
     let owner = || Some(alice());
-    assert_eq!(fixture.changes(), [Change::Resources(owner()), Change::Resource(owner(), uri.clone())]);
+    assert_eq!(fixture.changes(), [Change::Resources(ListPart::Own(alice())), Change::Resource(owner(), uri.clone())]);
     fixture.put(&alice(), "notes", "a/b.txt", "two").unwrap();
     assert_eq!(fixture.append(&alice(), "notes", "a/b.txt", " three"), Ok(uri.clone()));
     assert_eq!(fixture.changes(), vec![Change::Resource(owner(), uri.clone()); 2], "the list is the same");
@@ -21,7 +21,7 @@ fn resources_are_put_read_replaced_appended_and_removed() {
     assert_eq!((listed[1].uri.as_str(), listed[1].size), (uri.as_str(), Some(9)));
     assert_eq!(listed[1].annotations.last_modified.as_deref(), Some("2026-09-21T14:13:20.000Z"));
     fixture.store.remove_resource(&alice(), source("notes"), "a/b.txt").unwrap();
-    assert_eq!(fixture.changes(), [Change::Resources(owner()), Change::Resource(owner(), uri.clone())]);
+    assert_eq!(fixture.changes(), [Change::Resources(ListPart::Own(alice())), Change::Resource(owner(), uri.clone())]);
     assert_eq!(fixture.store.read(&alice(), &uri), None);
     assert_eq!(fixture.store.remove_resource(&alice(), source("notes"), "a/b.txt"), Err(PublishError::NotFound));
     fixture.assert_empty();
@@ -77,12 +77,12 @@ fn unchanged_data_expires() {
     assert_eq!(fixture.uris(&alice()), [&[INBOX][..], &left[..]].concat());
     assert!(fixture.store.list_prompts(&alice()).is_empty());
     let gone = "portcullis://published/p/short".to_owned();
-    let owner = Some(alice());
-    let expected = [Change::Resource(owner.clone(), gone), Change::Resources(owner.clone()), Change::Prompts(owner)];
+    let own = ListPart::Own(alice());
+    let expected = [Change::Resource(Some(alice()), gone), Change::Resources(own.clone()), Change::Prompts(own)];
     assert_eq!(fixture.changes(), expected);
     // The data of an absent principal is swept when another one is active.
     fixture.assert_empty();
-    assert!(fixture.changes().contains(&Change::Resources(Some(alice()))));
+    assert!(fixture.changes().contains(&Change::Resources(ListPart::Own(alice()))));
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn prompt_arguments_are_inserted_once_and_within_limits() {
     let mut fixture = Fixture::new();
     let text = "Go to {{where}} in {{when}}{{when}}; {{ where }}, {{other}} {{{where}}}";
     fixture.store.put_prompt(&alice(), source("trip"), prompt("plan", &["where", "when"], text)).unwrap();
-    assert_eq!(fixture.changes(), [Change::Prompts(Some(alice()))]);
+    assert_eq!(fixture.changes(), [Change::Prompts(ListPart::Own(alice()))]);
     let listed = fixture.store.list_prompts(&alice());
     assert_eq!(
         (listed[0].name.as_str(), &listed[0].arguments[..]),
