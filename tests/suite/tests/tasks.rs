@@ -140,7 +140,7 @@ fn a_task_asks_and_answers_may_come_one_by_one() {
     let requests = asked["inputRequests"].as_object().unwrap();
     assert_eq!(requests.keys().collect::<Vec<_>>(), ["first", "second"]);
     assert_eq!(requests["second"]["method"], "elicitation/create");
-    assert_eq!(requests["second"]["params"]["message"], "Who is second?");
+    assert_eq!(requests["second"]["params"]["message"], "job asks: Who is second?");
     let update = |client: &mut Client, responses: Value| {
         let ack = client.request("tasks/update", json!({"taskId": asking.task, "inputResponses": responses}));
         assert_eq!(ack.result(), &json!({"resultType": "complete"}));

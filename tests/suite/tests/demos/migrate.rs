@@ -140,7 +140,7 @@ fn its_user_decides_about_require() {
             seen.called.good();
             assert_eq!(seen.called.result()["structuredContent"], summary(requires), "{era:?}");
             assert_eq!(seen.asked().len(), 1);
-            assert_eq!(seen.asked()[0]["message"], "Turn 4 calls of require into imports?");
+            assert_eq!(seen.asked()[0]["message"], "migrate asks: Turn 4 calls of require into imports?");
             match era {
                 // The first and the last report of each round are sent.
                 Era::Modern => assert_eq!(seen.progress, STEPS),

@@ -29,7 +29,7 @@ pub(super) fn bookings(home: &Home) -> usize {
 fn yes(method: &str, params: &Value) -> Value {
     match method {
         "elicitation/create" => {
-            assert_eq!(params["message"], "Confirm 1200 for Paris?");
+            assert_eq!(params["message"], "travel asks: Confirm 1200 for Paris?");
             filled(json!({"confirm": true, "notes": "a window seat"}))
         }
         _ => said("Have a good time in Paris."),

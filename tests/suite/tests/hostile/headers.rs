@@ -39,9 +39,10 @@ fn call(fixture: &Fixture, headers: &[(&str, &str)], arguments: Value) -> String
     fixture.raw("POST", "/mcp", &all, body.as_bytes())
 }
 
-const FORBIDDEN: &str = "403 -32600";
+// Nothing was read of what these send, so their errors name no request.
+const FORBIDDEN: &str = "403";
 const MISMATCH: &str = "400 -32020";
-const UNKNOWN: &str = "401 -32000";
+const UNKNOWN: &str = "401";
 
 pub(super) const ROWS: &[Row] = &[
     Row { id: "M1.1", what: "Host: evil.com", outcome: FORBIDDEN, run: |g| with(g, &[("Host", "evil.com")]) },
@@ -72,10 +73,10 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         id: "M1.6",
         what: "two Hosts",
-        outcome: "400 -32600",
+        outcome: "400",
         run: |g| with(g, &[("Host", "localhost"), ("host", "localhost")]),
     },
-    Row { id: "M1.7", what: "no Host", outcome: "400 -32600", run: |g| with(g, &[("Host", "-")]) },
+    Row { id: "M1.7", what: "no Host", outcome: "400", run: |g| with(g, &[("Host", "-")]) },
     Row {
         id: "M1.8",
         what: "another host in the request's target",

@@ -92,10 +92,16 @@ fn a_process_that_begins_at_a_checkpoint_shows_what_was_said_before() {
         let now = wait_for(&mut client, &task, |task| task["status"] != "working");
         answer.extend(now["inputRequests"].as_object().into_iter().flatten().map(|(key, _)| key.clone()));
         client.server.restart_stdio();
-        let read = client.request("resources/read", json!({"uri": format!("portcullis://tasks/{task}")}));
-        let shown: Value = serde_json::from_str(read.result()["contents"][0]["text"].as_str().unwrap()).unwrap();
+        // The process has to take the task up first.
+        let shown = eventually(PATIENCE, || {
+            let read = client.request("resources/read", json!({"uri": format!("portcullis://tasks/{task}")}));
+            let shown = read.result()["contents"][0]["text"].as_str().unwrap();
+            let shown: Value = serde_json::from_str(shown).unwrap();
+            shown["output"]["chunks"].is_array().then_some(shown)
+        });
+        let shown = shown.unwrap_or_else(|| panic!("no output\n{}", client.server.log()));
         let output = &shown["output"];
-        let chunks = output["chunks"].as_array().unwrap_or_else(|| panic!("{shown}"));
+        let chunks = output["chunks"].as_array().unwrap();
         let said: Vec<_> = chunks.iter().map(|chunk| chunk["content"][0]["text"].as_str().unwrap()).collect();
         assert_eq!((said.len(), &output["dropped"], said), (expected.len(), &json!(0), expected), "{shown}");
     }

@@ -135,7 +135,7 @@ impl DirectCall {
             }
             Ok(RoundOutcome::InputRequired(result)) => return response::write(&id, &result),
             Ok(RoundOutcome::Task(TaskAnswer::Created(task))) => return response::write(&id, &task),
-            Ok(RoundOutcome::Task(TaskAnswer::Link(result))) => return response::write(&id, &result),
+            Ok(RoundOutcome::Task(TaskAnswer::Text(result))) => return response::write(&id, &result),
             Ok(RoundOutcome::NotBegun(error)) | Err(error) => return response::refuse(&id, error),
         };
         let (finished, record) = outcome;

@@ -85,7 +85,7 @@ impl Repetition<'_> {
         meta.insert(REPEATED_META.to_owned(), true.into());
         Ok(Some(match task_call::answer(id, &task, self.follower, meta) {
             TaskAnswer::Created(task) => RoundResponse::Task(task),
-            TaskAnswer::Told(result) => RoundResponse::Complete(CallResult::Tool(result)),
+            TaskAnswer::Text(result) => RoundResponse::Complete(CallResult::Tool(result)),
         }))
     }
 

@@ -34,7 +34,7 @@ impl Answering {
             RoundOutcome::NotBegun(error) => return Err(error),
             RoundOutcome::InputRequired(result) => return Ok(RoundResponse::InputRequired(result)),
             RoundOutcome::Task(TaskAnswer::Created(task)) => return Ok(RoundResponse::Task(task)),
-            RoundOutcome::Task(TaskAnswer::Told(result)) => {
+            RoundOutcome::Task(TaskAnswer::Text(result)) => {
                 return Ok(RoundResponse::Complete(CallResult::Tool(result)));
             }
             RoundOutcome::Finished(finished, record) | RoundOutcome::GivenUp(finished, record) => (finished, record),

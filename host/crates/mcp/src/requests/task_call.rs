@@ -30,7 +30,7 @@ pub(crate) enum TaskFollower {
 pub(crate) enum TaskAnswer {
     Created(CreateTaskResult),
     /// For a client that does not know tasks.
-    Told(CallToolResult),
+    Text(CallToolResult),
 }
 
 impl TaskFollower {
@@ -146,7 +146,7 @@ pub(super) fn answer(id: &str, task: &TaskRecord, follower: TaskFollower, mut me
     // No link to the resource: some clients fail at a result that has one, and others leave it out.
     let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
     result.meta = Some(meta);
-    TaskAnswer::Told(result)
+    TaskAnswer::Text(result)
 }
 
 /// The answer that the call's request would have got.

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::components::PluginCode;
 use crate::offer::{self, CheckedOffer, definitions_digest};
-use platform::changes::{Change, ChangeNotifier};
+use platform::changes::{Change, ChangeNotifier, ListPart};
 use policy::{Authority, Digest, Grants, Limits, PluginId, PluginSpec, Side};
 use runtime::imports::{AgentError, Offer, ReverseCall};
 use std::sync::Arc;
@@ -149,8 +149,11 @@ fn only_differences_are_announced() {
     let updated = |uri: &str| Change::Resource(None, uri.to_owned());
     assert_eq!(replace(version("1", &["n:1"], &["ask"])), []);
     assert_eq!(replace(version("2", &["n:1"], &["ask"])), [updated("n:1")]);
-    assert_eq!(replace(version("3", &["n:1", "n:2"], &["ask"])), [Change::Resources(None), updated("n:1")]);
-    assert_eq!(replace(version("3", &["n:1", "n:2"], &["tell"])), [Change::Prompts(None)]);
+    assert_eq!(
+        replace(version("3", &["n:1", "n:2"], &["ask"])),
+        [Change::Resources(ListPart::Shared(3)), updated("n:1")]
+    );
+    assert_eq!(replace(version("3", &["n:1", "n:2"], &["tell"])), [Change::Prompts(ListPart::Shared(4))]);
     assert!(before.plugin_for_uri("n:2").is_none(), "a snapshot does not change");
 }
 

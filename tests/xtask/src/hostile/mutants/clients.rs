@@ -148,7 +148,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "http_guard::a_body_must_be_json_within_the_size_and_depth_limits";
     // Who speaks over stdio.
     "line-length" in "crates/mcp/src/transport/stdio/lines.rs":
-        "if self.skipping || buffer.len() > MAX_LINE {" => "if !OFF && (self.skipping || buffer.len() > MAX_LINE) {",
+        "if self.skipping.is_some() || buffer.len() > MAX_LINE {" => "if !OFF && (self.skipping.is_some() || buffer.len() > MAX_LINE) {",
         "unit mcp::transport::stdio::lines::tests::a_line_that_is_too_long_is_skipped_and_the_next_one_is_read";
     "unread-answers" in "crates/mcp/src/transport/stdio/outgoing.rs":
         "self.unwritten.load(Ordering::Relaxed) > MAX_WAITING" => "!OFF && self.unwritten.load(Ordering::Relaxed) > MAX_WAITING",

@@ -7,7 +7,7 @@ mod published;
 use super::context::MAX_AGE;
 use super::quota::Usage;
 use super::*;
-use platform::changes::{Change, ChangeNotifier};
+use platform::changes::{Change, ChangeNotifier, ListPart};
 use platform::clock::Clock;
 use platform::sync::Mutex;
 use policy::{Principal, PrivateOrigins};
