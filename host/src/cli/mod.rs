@@ -188,8 +188,12 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             served.or_else(|error| serve::fail(error, is_over_stdio))
         }
         Command::Dev(command) => {
-            let developing = command.confined()?;
-            block_on(&global.log_filter(crate::config::log_filter()), developing.run())
+            let mut is_over_stdio = command.is_over_stdio();
+            let served = command.confined().and_then(|developing| {
+                is_over_stdio = developing.is_over_stdio();
+                block_on(&global.log_filter(crate::config::log_filter()), developing.run())
+            });
+            served.or_else(|error| serve::fail(error, is_over_stdio))
         }
         Command::Agent(command) => block_on(&global.log_filter(crate::config::quiet_log_filter()), command.run()),
         Command::Call(command) => block_on(&global.log_filter(crate::config::call_log_filter()), command.run()),

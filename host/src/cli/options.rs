@@ -2,24 +2,26 @@
 
 use super::text::shell_quote;
 use crate::config::{Config, DEFAULT_FILE, default_file, expand_home};
-use std::convert::Infallible;
-use std::path::{Path, PathBuf};
+use clap::builder::{PathBufValueParser, TypedValueParser};
+use std::path::PathBuf;
 
-fn config_file(path: &str) -> Result<PathBuf, Infallible> {
-    Ok(expand_home(Path::new(path)))
+/// Of the option that names a configuration.
+pub(super) fn config_path() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().map(|path| expand_home(&path))
 }
 
 #[derive(clap::Args)]
 pub(super) struct ConfigFile {
     /// Configuration file. Default: PORTCULLIS_CONFIG, or portcullis.toml.
-    #[arg(long, short, value_name = "FILE", default_value_os_t = default_file(), hide_default_value = true, value_parser = config_file)]
+    #[arg(long, short, value_name = "FILE", default_value_os_t = default_file(), hide_default_value = true, value_parser = config_path())]
     pub(super) config: PathBuf,
 }
 
 impl ConfigFile {
-    /// As it is written in a command that is printed: nothing for the default file.
+    /// As it is written in a command that is printed: nothing for the default file. Whoever runs the command may have another
+    /// `PORTCULLIS_CONFIG`.
     pub(super) fn as_option(&self) -> String {
-        if self.config == default_file() {
+        if self.config.as_os_str() == DEFAULT_FILE {
             return String::new();
         }
         format!(" --config {}", shell_quote(&self.config.display().to_string()))

@@ -4,6 +4,7 @@ use super::forms;
 use super::frame::{self, said, wrapped};
 use super::terminal::TerminalSink;
 use async_trait::async_trait;
+use platform::telemetry::printable;
 use runtime::imports::{Abilities, CheckedQuestion, ClientCalls, ClientError, ClientReply, Consent, QuestionBatch};
 use serde_json::Value;
 use std::io::{BufRead, IsTerminal, Write};
@@ -71,7 +72,7 @@ fn ask(said_by: &str, question: &CheckedQuestion) -> ClientReply {
         }
         CheckedQuestion::Url { message, url, .. } => {
             eprintln!("\n{}", said(said_by, message, columns()));
-            eprintln!("{}", said("  to open: ", url, columns()));
+            eprintln!("  {}", printable(url));
             match read_line("Done? (yes / no) ") {
                 Some(input) if forms::parse_yes_no(&input) == Some(true) => ClientReply::Url(Consent::Accept),
                 Some(_) => ClientReply::Url(Consent::Decline),

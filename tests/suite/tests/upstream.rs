@@ -224,20 +224,22 @@ fn a_server_that_starts_later_is_used_once_it_runs() {
 
 #[test]
 fn a_program_gets_no_more_of_the_environment_than_it_needs() {
-    let home = Home::new();
-    let config = misbehaving("good", "env = { GIVEN = \"yes\" }");
-    let server = Server::spawn(home, &config, &[], |command| {
-        command.env("A_SECRET", "of the operator's");
-    });
-    let mut client = until_found(Client::of_server(server));
-    let params = json!({"name": "odd__run", "arguments": {}, "_meta": {"dev.portcullis/correlationId": "trip-7"}});
-    let called = suite::Called(client.request("tools/call", params));
-    let said: Value = serde_json::from_str(&called.good()).unwrap();
-    let environment: Vec<_> = said["environment"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-    assert!(environment.contains(&"GIVEN") && environment.contains(&"PATH"), "{environment:?}");
-    assert!(!environment.contains(&"A_SECRET") && !environment.contains(&"PORTCULLIS_STATE"), "{environment:?}");
-    assert_eq!(said["correlation"], "trip-7", "the client's mark goes along");
-    assert_eq!(called.result()["_meta"]["dev.portcullis/correlationId"], "trip-7");
+    // A host that is not confined starts programs itself.
+    for arguments in [&[][..], &["--no-confine"]] {
+        let config = misbehaving("good", "env = { GIVEN = \"yes\" }");
+        let server = Server::spawn(Home::new(), &config, arguments, |command| {
+            command.env("A_SECRET", "of the operator's");
+        });
+        let mut client = until_found(Client::of_server(server));
+        let params = json!({"name": "odd__run", "arguments": {}, "_meta": {"dev.portcullis/correlationId": "trip-7"}});
+        let called = suite::Called(client.request("tools/call", params));
+        let said: Value = serde_json::from_str(&called.good()).unwrap();
+        let environment: Vec<_> = said["environment"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        assert!(environment.contains(&"GIVEN") && environment.contains(&"PATH"), "{environment:?}");
+        assert!(!environment.contains(&"A_SECRET") && !environment.contains(&"PORTCULLIS_STATE"), "{environment:?}");
+        assert_eq!(said["correlation"], "trip-7", "the client's mark goes along");
+        assert_eq!(called.result()["_meta"]["dev.portcullis/correlationId"], "trip-7");
+    }
 }
 
 #[test]

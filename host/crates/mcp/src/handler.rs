@@ -191,9 +191,10 @@ impl ServerHandler for Server {
     async fn list_tools(
         &self,
         page: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        catch_handler_panic(tools::list(&self.context, page, &self.session.listed().tools)).await
+        let reading = self.session.listed().tools.begin(context.ct);
+        catch_handler_panic(tools::list(&self.context, page, &reading)).await
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -257,15 +258,17 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let principal = self.context.principal(&context);
-        catch_handler_panic(resources::list(&self.context, &principal, page, &self.session.listed().resources)).await
+        let reading = self.session.listed().resources.begin(context.ct);
+        catch_handler_panic(resources::list(&self.context, &principal, page, &reading)).await
     }
 
     async fn list_resource_templates(
         &self,
         page: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        catch_handler_panic(resources::templates(&self.context, page, &self.session.listed().templates)).await
+        let reading = self.session.listed().templates.begin(context.ct);
+        catch_handler_panic(resources::templates(&self.context, page, &reading)).await
     }
 
     async fn read_resource(
@@ -301,7 +304,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let principal = self.context.principal(&context);
-        catch_handler_panic(prompts::list(&self.context, &principal, page, &self.session.listed().prompts)).await
+        let reading = self.session.listed().prompts.begin(context.ct);
+        catch_handler_panic(prompts::list(&self.context, &principal, page, &reading)).await
     }
 
     async fn get_prompt(

@@ -61,7 +61,9 @@ pub fn to_request(
     let failed =
         |error: serde_json::Error| ErrorData::internal_error(format!("a question cannot be sent: {error}"), None);
     let mut meta = RequestMetaObject::default();
-    meta.insert(SOURCE_META.to_owned(), json!({ "plugin": plugin.name }));
+    if author == Author::Plugin {
+        meta.insert(SOURCE_META.to_owned(), json!({ "plugin": plugin.name }));
+    }
     if let Some(correlation) = correlation {
         meta.insert(CORRELATION_META.to_owned(), correlation.into());
     }
@@ -175,6 +177,7 @@ mod tests {
             shown(Author::Plugin).contains(r#""message":"p asks: ?""#)
                 && shown(Author::Host).contains(r#""message":"?""#)
         );
+        assert!(!shown(Author::Host).contains(SOURCE_META), "who shows that would take it for the plugin's");
         let shown = shown(Author::Plugin);
         let at = |name: &str| shown.find(&format!("\"{name}\":")).unwrap();
         assert!(at("z") < at("a") && at("a") < at("m"), "{shown}");

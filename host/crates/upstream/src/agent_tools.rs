@@ -113,11 +113,9 @@ impl UpstreamTools {
         let mut arguments = arguments.map_err(AgentError::InvalidArguments)?;
         self.links.restore(self.upstream.name(), arguments.values_mut());
         let shared = &self.upstream.0;
-        let left = reverse.time_left();
         let mut call = UpstreamCall::new(tool, arguments).with_task(reverse.parent.clone());
         call.correlation = reverse.context.correlation_id.clone();
         call.traceparent = reverse.context.traceparent.clone();
-        call.timeout = Some(shared.settings.request_timeout().min(left));
         let caller_scope = CallerScope::new(&reverse, chain_with(self.upstream.name()), self.links.clone());
         let calling = call_tool(shared, call, CallSource::Caller(Box::new(caller_scope)));
         let Some((result, used)) = reverse.cancel.run_until_cancelled(calling).await else {

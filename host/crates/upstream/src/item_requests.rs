@@ -26,13 +26,12 @@ impl ServerRequests for UpstreamRequests {
     async fn request(&self, request: ItemRequest, mut call: ReverseCall) -> ServerOutcome {
         call.lane.take("upstream");
         let shared = &self.upstream.0;
-        let left = call.time_left();
         let server_request = ServerRequest {
             item: request,
             task: call.parent.clone(),
             correlation: call.context.correlation_id.take(),
             traceparent: call.context.traceparent.take(),
-            timeout: shared.settings.request_timeout().min(left),
+            timeout: shared.settings.request_timeout(),
         };
         let scope = CallerScope::new(&call, chain_with(self.upstream.name()), self.links.clone());
         let sending = send_request(shared, server_request, scope);

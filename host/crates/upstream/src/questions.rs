@@ -1,6 +1,7 @@
 //! Checks and converts a server's questions, and converts the replies to protocol results.
 
 use platform::telemetry::printable;
+use policy::is_name;
 use protocol::names::SOURCE_META;
 use rmcp::model::{self as m, ElicitRequestParams, InputRequest, RequestMetaObject};
 use runtime::imports::{
@@ -30,7 +31,8 @@ pub(super) struct ServerQuestion {
 impl ServerQuestion {
     pub(super) fn new(question: CheckedQuestion, meta: Option<&RequestMetaObject>) -> Self {
         let plugin = meta.and_then(|meta| meta.get(SOURCE_META)?.get("plugin")?.as_str());
-        let plugin = plugin.filter(|plugin| plugin.len() <= MAX_PLUGIN).map(str::to_owned);
+        // Names of the agent's own components have a dot in front of them.
+        let plugin = plugin.filter(|plugin| is_name(plugin, MAX_PLUGIN, "-_")).map(str::to_owned);
         Self { question, plugin }
     }
 
@@ -206,7 +208,9 @@ mod tests {
         };
         assert_eq!(asked("travel", "travel asks: Where to?"), (Some("travel".into()), "Where to?".into()));
         assert_eq!(asked("travel", "bank asks: Where to?"), (Some("travel".into()), "bank asks: Where to?".into()));
-        assert_eq!(asked(&"x".repeat(101), "Where to?"), (None, "Where to?".into()));
+        for other in [&"x".repeat(101), "agent.files", "", "a b"] {
+            assert_eq!(asked(other, "Where to?"), (None, "Where to?".into()));
+        }
     }
 
     #[test]

@@ -94,6 +94,9 @@ impl Rounds<'_> {
     async fn run(self) -> Result<ServerSaid, UpstreamError> {
         let (call, limit, server) = (self.exchange.call().clone(), self.timeout, self.exchange.server());
         let (deadline, caller_limit) = (call.timeout.now() + limit, call.reverse_calls.caller_left());
+        if caller_limit.is_zero() {
+            return Err(UpstreamError::Timeout { server, limit: caller_limit });
+        }
         tokio::select! {
             biased;
             said = self.run_rounds() => said,

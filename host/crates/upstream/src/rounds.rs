@@ -83,6 +83,9 @@ impl CallRounds<'_> {
         // Also held while a task is followed, whose server calls tools on it.
         let channel = self.connection.channels.acquire(&call).await;
         let (deadline, caller_limit) = (call.timeout.now() + limit, call.reverse_calls.caller_left());
+        if caller_limit.is_zero() {
+            return Err(UpstreamError::Timeout { server, limit: caller_limit });
+        }
         let end = match resumes {
             Some(ResumePoint::Task { id, begun }) => RoundsEnd::Task(id, begun),
             parked => tokio::select! {

@@ -16,6 +16,7 @@ mod servers;
 mod session;
 mod session_call;
 
+use super::options::config_path;
 use crate::config::{Config, is_dumb_terminal};
 use crate::host::Host;
 use agent::{Approvals, ApprovalsOptions, MemoryFile, Reaction, Rules, ServerSet};
@@ -48,7 +49,7 @@ pub(super) struct Agent {
     key_file: Vec<String>,
     /// Configuration file with the agent's own tools ([agent.*]), servers ([upstream.*]) and the model that answers servers
     /// ([model]).
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_parser = config_path())]
     config: Option<PathBuf>,
     /// Rules that decide in your place. You are asked about everything else.
     #[arg(long, value_name = "FILE")]

@@ -10,8 +10,8 @@ const OWN_LINES: usize = 3;
 /// The pages of a text at a terminal with so many lines and columns. There is at least one; without a terminal, exactly one.
 pub(super) fn pages(text: &str, terminal: Option<(usize, usize)>) -> Vec<String> {
     let framed = framed(text);
-    let Some((rows, columns)) = terminal else { return vec![framed] };
-    let text = wrapped(&framed, Some(columns));
+    let (rows, columns) = terminal.map_or((usize::MAX, None), |(rows, columns)| (rows, Some(columns)));
+    let text = wrapped(&framed, columns);
     let lines: Vec<_> = text.lines().collect();
     let pages = lines.chunks(rows.saturating_sub(OWN_LINES).max(MIN_LINES)).map(|page| page.join("\n"));
     let pages: Vec<_> = pages.collect();

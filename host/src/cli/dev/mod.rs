@@ -9,6 +9,7 @@ mod requests;
 mod snapshot;
 mod source_watch;
 
+use super::options::config_path;
 use super::serve::Serving;
 use super::stop_signals::stop_signals;
 use crate::config::parse_listen_address;
@@ -31,7 +32,7 @@ pub(super) struct Dev {
     #[arg(long, value_name = "ADDR", value_parser = parse_listen_address)]
     http: Option<SocketAddr>,
     /// Configuration file [default: portcullis.toml in the folder, if there is one].
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_parser = config_path())]
     config: Option<PathBuf>,
 }
 
@@ -42,6 +43,11 @@ pub(super) struct Developing {
 }
 
 impl Dev {
+    /// Whether its client is at stdin and stdout, as far as the configuration does not say otherwise.
+    pub(super) fn is_over_stdio(&self) -> bool {
+        self.http.is_none()
+    }
+
     /// Loads the configuration and gives up what neither serving nor building needs.
     pub(super) fn confined(self) -> anyhow::Result<Developing> {
         let (plugin, mut config) = DevPlugin::open(&self.folder, self.config)?;
@@ -57,6 +63,11 @@ impl Dev {
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Developing {
+    /// Whether its client is at stdin and stdout.
+    pub(super) fn is_over_stdio(&self) -> bool {
+        self.serving.is_over_stdio()
+    }
+
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let Self { serving, plugin } = self;
         let (stop, force_stop) = stop_signals()?;

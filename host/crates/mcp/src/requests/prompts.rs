@@ -6,7 +6,7 @@ use super::loading;
 use super::round_response::RoundResponse;
 use crate::listing::{page, published};
 use crate::server_context::ServerContext;
-use crate::subscriptions::updates::LastListed;
+use crate::subscriptions::updates::ListReading;
 use platform::telemetry::printable;
 use plugins::calls::{CallTarget, PluginCall};
 use plugins::catalog::{Catalog, ItemRequest};
@@ -25,10 +25,10 @@ pub(crate) async fn list(
     server: &ServerContext,
     principal: &Principal,
     page: Option<PaginatedRequestParams>,
-    last: &LastListed,
+    reading: &ListReading<'_>,
 ) -> Result<ListPromptsResult, ErrorData> {
     let lists = server.complete_lists().await;
-    last.note(lists.catalog.number(), page.as_ref());
+    reading.note(lists.catalog.number(), page.as_ref());
     let (mut prompts, mut names) = (lists.prompts.clone(), DistinctNames::default());
     for (name, entry) in lists.catalog.prompts() {
         // The catalog has none that may be taken for another.

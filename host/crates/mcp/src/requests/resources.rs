@@ -6,7 +6,7 @@ use super::round_response::RoundResponse;
 use super::{loading, task_resource};
 use crate::listing::{page, published};
 use crate::server_context::ServerContext;
-use crate::subscriptions::updates::LastListed;
+use crate::subscriptions::updates::ListReading;
 use crate::tasks::TASK_URI;
 use platform::telemetry::printable;
 use plugins::calls::{CallTarget, PluginCall};
@@ -28,10 +28,10 @@ pub(crate) async fn list(
     server: &ServerContext,
     principal: &Principal,
     page: Option<PaginatedRequestParams>,
-    last: &LastListed,
+    reading: &ListReading<'_>,
 ) -> Result<ListResourcesResult, ErrorData> {
     let lists = server.complete_lists().await;
-    last.note(lists.catalog.number(), page.as_ref());
+    reading.note(lists.catalog.number(), page.as_ref());
     let mut resources = lists.resources.clone();
     resources.extend(server.principal_store.list_resources(principal).into_iter().map(published::to_resource));
     resources.sort_by(|a, b| a.uri.cmp(&b.uri));
@@ -47,10 +47,10 @@ pub(crate) async fn list(
 pub(crate) async fn templates(
     server: &ServerContext,
     page: Option<PaginatedRequestParams>,
-    last: &LastListed,
+    reading: &ListReading<'_>,
 ) -> Result<ListResourceTemplatesResult, ErrorData> {
     let lists = server.complete_lists().await;
-    last.note(lists.catalog.number(), page.as_ref());
+    reading.note(lists.catalog.number(), page.as_ref());
     let page = page::paginate("templates", &lists.templates, |template| &template.uri_template, page)?;
     let mut result = ListResourceTemplatesResult::with_all_items(page.items).with_ttl_ms(page::TTL_MS);
     result.cache_scope = Some(CacheScope::Public);

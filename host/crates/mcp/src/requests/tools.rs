@@ -7,7 +7,7 @@ use super::{fallback_tools, loading};
 use crate::listing::page;
 use crate::request_context;
 use crate::server_context::ServerContext;
-use crate::subscriptions::updates::LastListed;
+use crate::subscriptions::updates::ListReading;
 use platform::telemetry::printable;
 use plugins::calls::{CallTarget, PluginCall};
 use plugins::catalog::Catalog;
@@ -21,10 +21,10 @@ use std::sync::Arc;
 pub(crate) async fn list(
     server: &ServerContext,
     page: Option<PaginatedRequestParams>,
-    last: &LastListed,
+    reading: &ListReading<'_>,
 ) -> Result<ListToolsResult, ErrorData> {
     let lists = server.complete_lists().await;
-    last.note(lists.catalog.number(), page.as_ref());
+    reading.note(lists.catalog.number(), page.as_ref());
     let page = page::paginate("tools", &lists.tools, |tool| &tool.name, page)?;
     // All clients see the same list, so shared caches may keep it.
     let mut result = ListToolsResult::with_all_items(page.items).with_ttl_ms(page::TTL_MS);

@@ -11,6 +11,7 @@ use rmcp::service::{Peer, RoleServer, ServiceError};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use tokio::sync::Notify;
 use tokio::sync::broadcast::Receiver;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -63,20 +64,66 @@ pub(crate) struct ListedCatalogs {
     pub(crate) templates: LastListed,
 }
 
-/// The catalog whose list a session has read last; none if it has read none since this process serves it.
+/// The catalog whose list a session has read last.
 #[derive(Default)]
-pub(crate) struct LastListed(Mutex<Option<u64>>);
+pub(crate) struct LastListed {
+    state: Mutex<ListedState>,
+    read: Notify,
+}
+
+#[derive(Default)]
+struct ListedState {
+    /// None if the session has read none since this process serves it.
+    catalog: Option<u64>,
+    /// How many requests for the list are being answered.
+    reading: usize,
+}
+
+/// A request for a list that is being answered.
+pub(crate) struct ListReading<'a> {
+    last: &'a LastListed,
+    /// Cancelled if nobody gets the answer.
+    cancelled: CancellationToken,
+}
 
 impl LastListed {
-    /// Notes that a page of the catalog with this number was read. Pages of several catalogs are together as old as the oldest.
-    pub(crate) fn note(&self, catalog: u64, page: Option<&PaginatedRequestParams>) {
-        let mut last = self.0.lock();
-        let is_first = page.is_none_or(|page| page.cursor.is_none());
-        *last = if is_first { Some(catalog) } else { (*last).min(Some(catalog)) };
+    pub(crate) fn begin(&self, cancelled: CancellationToken) -> ListReading<'_> {
+        self.state.lock().reading += 1;
+        ListReading { last: self, cancelled }
     }
 
-    fn get(&self) -> Option<u64> {
-        *self.0.lock()
+    /// The catalog, once no list is being read: it may be a newer one.
+    async fn get(&self) -> Option<u64> {
+        loop {
+            // Registered before the check, so that no end is missed.
+            let read = self.read.notified();
+            {
+                let state = self.state.lock();
+                if state.reading == 0 {
+                    return state.catalog;
+                }
+            }
+            read.await;
+        }
+    }
+}
+
+impl ListReading<'_> {
+    /// Notes that a page of the catalog with this number is the answer. Pages of several catalogs are together as old as the oldest.
+    pub(crate) fn note(&self, catalog: u64, page: Option<&PaginatedRequestParams>) {
+        if self.cancelled.is_cancelled() {
+            return;
+        }
+        let mut state = self.last.state.lock();
+        let is_first = page.is_none_or(|page| page.cursor.is_none());
+        state.catalog = if is_first { Some(catalog) } else { state.catalog.min(Some(catalog)) };
+    }
+}
+
+impl Drop for ListReading<'_> {
+    fn drop(&mut self) {
+        self.last.state.lock().reading -= 1;
+        self.last.read.notify_waiters();
     }
 }
 
@@ -154,16 +201,18 @@ async fn notify(
     listed: Arc<ListedCatalogs>,
 ) -> Result<(), ServiceError> {
     while let Some(changed) = ChangeSet::next(&mut changes, &principal).await {
-        if changed.tools.is_news_after(listed.tools.get()) {
+        if changed.tools.is_any() && changed.tools.is_news_after(listed.tools.get().await) {
             peer.notify_tool_list_changed().await?;
         }
-        if changed.prompts.is_news_after(listed.prompts.get()) {
+        if changed.prompts.is_any() && changed.prompts.is_news_after(listed.prompts.get().await) {
             peer.notify_prompt_list_changed().await?;
         }
-        // Many clients do not read the list of templates.
-        let resources = listed.resources.get();
-        if changed.resources.is_news_after(resources.min(listed.templates.get().or(resources))) {
-            peer.notify_resource_list_changed().await?;
+        if changed.resources.is_any() {
+            // Many clients do not read the list of templates.
+            let resources = listed.resources.get().await;
+            if changed.resources.is_news_after(resources.min(listed.templates.get().await.or(resources))) {
+                peer.notify_resource_list_changed().await?;
+            }
         }
         let uris: Vec<String> = {
             let subscribed = subscribed.lock();
@@ -180,18 +229,36 @@ async fn notify(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures::FutureExt as _;
 
-    #[test]
-    fn a_list_is_as_old_as_its_oldest_page() {
+    #[tokio::test]
+    async fn a_list_is_as_old_as_its_oldest_page() {
         let listed = LastListed::default();
         let next = PaginatedRequestParams::default().with_cursor(Some("x".into()));
-        listed.note(7, Some(&next));
-        assert_eq!(listed.get(), None, "its first page was read in another process");
-        listed.note(5, None);
-        listed.note(7, Some(&next));
-        assert_eq!(listed.get(), Some(5));
-        listed.note(7, None);
-        assert_eq!(listed.get(), Some(7));
+        let note = |catalog, page: Option<&PaginatedRequestParams>| {
+            listed.begin(CancellationToken::new()).note(catalog, page);
+            listed.get().now_or_never().expect("nothing is read")
+        };
+        assert_eq!(note(7, Some(&next)), None, "its first page was read in another process");
+        assert_eq!(note(5, None), Some(5));
+        assert_eq!(note(7, Some(&next)), Some(5));
+        assert_eq!(note(7, None), Some(7));
+    }
+
+    #[tokio::test]
+    async fn a_list_that_is_being_read_is_waited_for_and_one_that_nobody_gets_does_not_count() {
+        let listed = LastListed::default();
+        let (cancelled, reading) = (CancellationToken::new(), listed.begin(CancellationToken::new()));
+        let mut last = Box::pin(listed.get());
+        assert!((&mut last).now_or_never().is_none());
+        reading.note(3, None);
+        drop(reading);
+        assert_eq!(last.await, Some(3));
+        let reading = listed.begin(cancelled.clone());
+        cancelled.cancel();
+        reading.note(4, None);
+        drop(reading);
+        assert_eq!(listed.get().await, Some(3));
     }
 
     #[test]

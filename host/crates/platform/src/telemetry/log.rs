@@ -134,3 +134,41 @@ impl Visit for Fields<'_> {
         self.0.insert(field.name().to_owned(), truncate_with(&format!("{value:?}"), MAX_LINE, "...").into());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sync::Mutex;
+    use std::io::Write;
+    use std::sync::Arc;
+
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_long_line_of_text_is_cut() {
+        let written = Written::default();
+        let writer = written.clone();
+        let format = Chosen(Format::default().with_ansi(false));
+        let log = tracing_subscriber::fmt().with_writer(move || writer.clone()).event_format(format).finish();
+        tracing::subscriber::with_default(log, || {
+            tracing::info!("short");
+            tracing::info!("{}", "x".repeat(1 << 20));
+        });
+        let text = String::from_utf8(written.0.lock().clone()).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        assert!(lines.len() == 2 && lines[0].ends_with("short"), "{}", text.len());
+        assert!(lines[1].len() < MAX_LINE + 100 && lines[1].ends_with("bytes left out)"), "{}", lines[1].len());
+    }
+}

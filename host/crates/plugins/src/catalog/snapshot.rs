@@ -54,12 +54,12 @@ impl CatalogRules {
 }
 
 impl Catalog {
-    /// The catalog of a host that has loaded nothing yet. `connecting` tells whether tools of upstream servers will come.
     /// How many catalogs were there before. A later one of the same [`super::CurrentCatalog`] has a greater number.
     pub fn number(&self) -> u64 {
         self.number
     }
 
+    /// The catalog of a host that has loaded nothing yet. `connecting` tells whether tools of upstream servers will come.
     pub fn starting(rules: CatalogRules, missing: MissingPlugins, connecting: bool) -> Self {
         Self { rules, missing, connecting, ..Self::default() }
     }

@@ -41,7 +41,7 @@ const MAX_DELAY: Duration = Duration::from_millis(1);
 
 /// Counts a request as long as its task has it.
 #[derive(Clone)]
-struct ServedRequest {
+struct CountedRequest {
     _counted: Arc<()>,
 }
 
@@ -136,7 +136,7 @@ impl Connection {
                 if let ClientJsonRpcMessage::Request(request) = &mut message {
                     self.has_begun = true;
                     self.last_request = Some(self.clock.now());
-                    request.request.extensions_mut().insert(ServedRequest { _counted: self.served.clone() });
+                    request.request.extensions_mut().insert(CountedRequest { _counted: self.served.clone() });
                 }
                 self.running.track(&message);
                 Some(message)
