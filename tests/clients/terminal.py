@@ -112,7 +112,7 @@ def main():
 
 def approvals(terminal):
     terminal.type("call agent-calls__run " + steps((1, "a purpose\x1b[2J"), (2, "two"), (3, "three")))
-    seen = terminal.expect(r"\*\[1\] demo[^\n]*echo\.run.*\"n\": 1.*\n    │ a purpose.*?\n    approve 1")
+    seen = terminal.expect(r"\*\[1\] demo.*?echo\.run.*\"n\": 1.*\n    │ a purpose.*?\n    approve 1")
     assert "agent-calls" in seen[0], seen[0]
     terminal.type("waiting")
     terminal.expect(r"\[1\] demo")
@@ -123,7 +123,8 @@ def approvals(terminal):
     terminal.type('edit 2 {"n": 9}')
     terminal.expect(r"\[3\] demo")
     terminal.type("deny 3 not today")
-    result = terminal.expect(r"call 1 is done\n[^\n]*\n")[0]
+    # The answer is wrapped.
+    result = terminal.expect(r"call 1 is done\n(    │ [^\n]*\n)+.*not today.*")[0].replace("\n    │ ", "")
     assert '"n":1' in result.replace("\\", "") and '"n":9' in result.replace("\\", ""), result
     assert "declined" in result and "not today" in result, result
 
@@ -144,7 +145,7 @@ def questions(terminal, opened):
     terminal.expect(r"is done\n    │ accepted" if "opened" in told else r"opened: https://example\.com/page\?q=1")
     wait_for(lambda: os.path.exists(opened))
     terminal.type('call ask__run {"path": "sample"}')
-    number = terminal.expect(r"\[(\d+)\] demo[^\n]*asks a model, but none is configured")[1]
+    number = terminal.expect(r"\[(\d+)\] demo.*?asks a model, but none is\s+configured")[1]
     terminal.type(f"answer {number} Lutetia")
     terminal.expect(r"is done\n    │ [^\n]*Lutetia")
 
@@ -164,7 +165,7 @@ def running(terminal):
 
 def remembered(terminal, command, environment):
     terminal.type("call agent-calls__run " + steps((4, "always")))
-    number = terminal.expect(r"\[(\d+)\] demo[^\n]*echo\.run")[1]
+    number = terminal.expect(r"\[(\d+)\] demo.*?echo\.run")[1]
     terminal.type(f"approve {number} always")
     terminal.expect("is done")
     terminal.type("call steered__run")

@@ -102,10 +102,8 @@ fn letters(text: &str) -> impl Iterator<Item = (&str, usize)> {
     std::iter::from_fn(move || {
         let first = rest.chars().next()?;
         let code = first == '\u{1b}';
-        let length = match rest.find('m').filter(|_| code) {
-            Some(end) => end + 1,
-            None => first.len_utf8(),
-        };
+        let code_end = if code { rest.find('m').map(|end| end + 1) } else { None };
+        let length = code_end.unwrap_or_else(|| first.len_utf8());
         let (letter, after) = rest.split_at(length);
         rest = after;
         Some((letter, if code { 0 } else { first.width().unwrap_or(0).max(1) }))
