@@ -74,7 +74,7 @@ fn every_outcome_of_a_reverse_call_is_reported() {
     let ended: Vec<&str> = told.iter().map(|mishap| mishap["ended"].as_str().unwrap()).collect();
     let begins = [
         "denied: agent-tools does not allow `mail.send`. Ask the user, who alone can allow it",
-        "agent tools are not supported: this host has no tool `calendar.burn`, and the client of this call declared none",
+        "agent tools are not supported: this host has no tool `calendar.burn`, and the client of this call has declared none",
         "invalid arguments: ",
         // The rest of 200 ms when the call was made.
         "no answer within ",
