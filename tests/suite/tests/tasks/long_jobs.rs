@@ -18,7 +18,7 @@ fn follow(mut client: Command, cuts: usize) {
     let config = "[server]\nfallback-tools = true\n[server.tasks]\ninline = \"50ms\"\n\n".to_owned()
         + &plugin("slow-stream", "");
     let (server, address) = Server::start_http(&config);
-    let proxy = CuttingProxy::start(address, CUT);
+    let proxy = CuttingProxy::start(address, CUT, "dev.portcullis/task\":");
     let began = Instant::now();
     client.args(["slow-stream__run", &json!({"n": CHUNKS}).to_string(), &format!("http://{}/mcp", proxy.address)]);
     let ran = suite::cli::run(client);
