@@ -72,7 +72,7 @@ def main():
 
 def connected(terminal):
     terminal.type("servers")
-    return terminal.expect(r"\((connected: [^)]*|reconnecting)\)")[1] != "reconnecting"
+    return terminal.expect(r"\((connected:[^)]*|reconnecting)\)")[1] != "reconnecting"
 
 
 if __name__ == "__main__":

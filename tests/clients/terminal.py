@@ -5,12 +5,15 @@
 SERVER... is the command of a server with the guests `agent-calls`, `ask`, `steered` and `slow-stream`.
 """
 
+import fcntl
 import os
 import pty
 import re
 import select
 import signal
+import struct
 import sys
+import termios
 import time
 
 PATIENCE = 60
@@ -19,6 +22,9 @@ PATIENCE = 60
 class Terminal:
     """One run of the agent."""
 
+    # Rows and columns. Wide, since lines with the paths of a machine are wrapped elsewhere on another one.
+    size = (0, 200)
+
     def __init__(self, command, environment):
         self.seen = ""
         self.at = 0
@@ -26,6 +32,7 @@ class Terminal:
         if self.process == 0:
             # Whoever was started in the background ignores interrupts, and so would what it starts.
             signal.signal(signal.SIGINT, signal.SIG_DFL)
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", *self.size, 0, 0))
             os.execvpe(command[0], command, {**os.environ, **environment})
 
     def type(self, line):

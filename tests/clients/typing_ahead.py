@@ -5,10 +5,8 @@
 SERVER... is the command of a server with the guests `slow-stream` and `large`.
 """
 
-import fcntl
 import os
 import re
-import struct
 import sys
 import termios
 
@@ -22,11 +20,12 @@ ROWS, COLUMNS = 24, 100
 class Screen(Terminal):
     """A terminal whose screen never scrolls, so that all that was ever shown is on it."""
 
+    size = (ROWS, COLUMNS)
+
     def __init__(self, command, environment):
         self.emulated = pyte.Screen(COLUMNS, 2000)
         self.stream = pyte.ByteStream(self.emulated)
         super().__init__(command, environment)
-        fcntl.ioctl(self.screen, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
 
     def show(self, read):
         self.stream.feed(read)
