@@ -37,20 +37,18 @@ fn large_answers_are_processed_off_the_main_threads() {
         let ways: [(&str, &dyn Fn() -> suite::http::Response); 3] =
             [("plain", &plain), ("streamed", &streamed), ("in a session", &in_session)];
         for (way, send) in ways {
-            // The main threads may have something else to do during one of them, such as making instances ready.
-            let mut tries = (0..3).map(|_| {
-                let before = cpu(&server);
-                let answer: Answer = send().answer(1, Instant::now());
-                let [main, pool] = cpu(&server);
-                let [main, pool] = [main - before[0], pool - before[1]];
-                assert_eq!(answer.result()["isError"], json!(false), "{kind} {way}");
-                let is_streamed = kind != "structure" && way != "plain";
-                assert_eq!(!answer.notifications.is_empty(), is_streamed, "{kind} {way}");
-                let told = format!("{kind} {way}: {main:?} on the main threads, {pool:?} in the pool");
-                (main > pool / 2).then_some(told)
-            });
-            let told: Option<Vec<String>> = tries.by_ref().take_while(Option::is_some).collect();
-            wrong.extend(told.filter(|told| told.len() == 3));
+            // Whatever is done once is done now: the guest's memory grows, and its code is read from the disk.
+            send().answer(1, Instant::now()).result();
+            let before = cpu(&server);
+            let answer: Answer = send().answer(1, Instant::now());
+            let [main, pool] = cpu(&server);
+            let [main, pool] = [main - before[0], pool - before[1]];
+            assert_eq!(answer.result()["isError"], json!(false), "{kind} {way}");
+            let is_streamed = kind != "structure" && way != "plain";
+            assert_eq!(!answer.notifications.is_empty(), is_streamed, "{kind} {way}");
+            if main > pool / 2 {
+                wrong.push(format!("{kind} {way}: {main:?} on the main threads, {pool:?} in the pool"));
+            }
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");

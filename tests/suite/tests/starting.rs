@@ -323,15 +323,17 @@ fn a_client_is_told_why_its_server_does_not_start() {
     let home = Home::new();
     home.write("broken.toml", "[plugins.echo]\nsource = 7\n");
     let here = home.path().canonicalize().unwrap();
-    let (missing, broken) = (here.join("none.toml").display().to_string(), "broken.toml: ".to_owned());
+    let missing = here.join("none.toml").display().to_string();
+    let (broken, nowhere) = ("broken.toml: ".to_owned(), "cannot open nowhere".to_owned());
     for (arguments, variable, expected) in [
-        (&["--config", "~/none.toml"][..], None, &missing),
-        (&["--config", "none.toml"], None, &missing),
-        (&[], Some("~/none.toml"), &missing),
-        (&["--config", "broken.toml"], Some("~/none.toml"), &broken),
+        (&["serve", "--config", "~/none.toml"][..], None, &missing),
+        (&["serve", "--config", "none.toml"], None, &missing),
+        (&["serve"], Some("~/none.toml"), &missing),
+        (&["serve", "--config", "broken.toml"], Some("~/none.toml"), &broken),
+        (&["dev", "nowhere"], None, &nowhere),
     ] {
         let mut command = Command::new(paths::binary());
-        command.arg("serve").args(arguments).current_dir(&here).env("HOME", &here);
+        command.args(arguments).current_dir(&here).env("HOME", &here);
         variable.map(|file| command.env("PORTCULLIS_CONFIG", file));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();

@@ -159,3 +159,32 @@ fn a_line_of_100_mib_is_not_kept() {
     assert!(kept() <= 8 << 20, "{} MiB kept", kept() >> 20);
     client.check_alive();
 }
+
+/// A text of many small values takes a hundred times as much memory as the text, and requests that take long keep theirs.
+#[test]
+fn large_messages_over_stdio_are_weighed_before_they_are_parsed() {
+    let mut client = Client::of_server(server(&[]));
+    client.check_alive();
+    let objects = "{\"a\":0},".repeat(1 << 20) + "0";
+    let (_, grown) = client.measured(|client| {
+        for head in ["\"id\":4711,\"method\":\"tools/list\"", "\"method\":\"notifications/progress\""] {
+            let text = format!("{{\"jsonrpc\":\"2.0\",{head},\"params\":{{\"x\":[{objects}]}}}}\n");
+            client.server.send_raw(text.as_bytes());
+        }
+        let (_, refused) = client.server.receive(PATIENCE).expect("a refusal");
+        assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(4711), &json!(-32600)), "{refused}");
+        client.check_alive();
+    });
+    assert!(grown <= 64 << 20, "{} MiB for small objects", grown >> 20);
+    let (most, padding) = (256 << 20, "x".repeat(12 << 20));
+    let (ids, held) = client.measured(|client| {
+        let listen = json!({"notifications": {"toolsListChanged": true}, "x": padding});
+        let ids: Vec<_> = (0..20).map(|_| client.begin("subscriptions/listen", listen.clone())).collect();
+        client.check_alive();
+        ids
+    });
+    let served = ids.iter().filter(|id| !client.is_answered(**id)).count();
+    assert_eq!(served, most / (24 << 20), "a text counts twice: as it is sent, and parsed");
+    println!("hostile: large requests: {} MiB held of 20 requests of 12 MiB over stdio that take long", held >> 20);
+    assert!(held <= most as u64, "{} MiB", held >> 20);
+}

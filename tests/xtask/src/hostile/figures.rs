@@ -59,6 +59,7 @@ const FIGURES: &[Figure] = figures! {
     "handshakes", "<= 32768 KiB kept", Most(32_768), Suite "tables::nothing_is_kept_of_handshakes", "handshakes";
     "sessions", "<= 32768 KiB held", Most(32_768), Suite "tables::abandoned_sessions_leave_the_others_alone", "sessions";
     "line", "<= 8192 KiB kept", Most(8_192), Suite "tables::a_line_of_100_mib_is_not_kept", "line";
+    "large-requests", "<= 256 MiB", Most(256), Suite "tables::large_messages_over_stdio_are_weighed_before_they_are_parsed", "large requests";
     "empty-strings", "<= 32 MiB", Most(32), Suite "amplification::four_million_empty_strings_are_refused", "empty strings";
     "fields", "<= 32 MiB", Most(32), Suite "amplification::forty_thousand_fields_are_refused_both_ways", "fields";
     "bodies", "<= 32 MiB", Most(32), Suite "amplification::a_gigabyte_is_streamed_or_refused", "bodies";

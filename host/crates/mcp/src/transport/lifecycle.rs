@@ -59,16 +59,6 @@ impl Lifecycle {
         self.0.send_modify(|state| state.phase = ServerPhase::Stopping);
     }
 
-    /// Waits until requests are accepted, as long as a start may take. Some clients give up when their first request is refused.
-    pub(super) async fn wait_started(&self) {
-        if self.phase() == ServerPhase::Starting {
-            let mut state = self.0.subscribe();
-            let started = state.wait_for(|state| state.phase != ServerPhase::Starting);
-            // Whoever still waits then is told that the server is starting.
-            let _ = tokio::time::timeout(START_PATIENCE, started).await;
-        }
-    }
-
     /// Waits until no request is active.
     pub(super) async fn wait_idle(&self) {
         // The sender is in `self`, so waiting cannot fail.
@@ -78,6 +68,24 @@ impl Lifecycle {
     /// Waits until the shutdown starts.
     pub(super) async fn wait_stopping(&self) {
         let _ = self.0.subscribe().wait_for(|state| state.phase == ServerPhase::Stopping).await;
+    }
+
+    /// Accepts a request as [`Self::accept`] does. One that comes while the server starts waits for it, as long as a start may take:
+    /// some clients give up when their first request is refused.
+    pub(super) async fn accept_when_started(
+        &self,
+        helps_to_end: impl Fn() -> bool,
+    ) -> Result<ActiveRequest, HttpRefusal> {
+        match self.accept(&helps_to_end) {
+            Err(HttpRefusal::Starting) => {
+                let mut state = self.0.subscribe();
+                let started = state.wait_for(|state| state.phase != ServerPhase::Starting);
+                // Whoever still waits then is told that the server is starting.
+                let _ = tokio::time::timeout(START_PATIENCE, started).await;
+                self.accept(helps_to_end)
+            }
+            accepted => accepted,
+        }
     }
 
     /// Accepts a request. During shutdown, only requests that help active ones to end are accepted; `helps_to_end` is
@@ -133,13 +141,12 @@ mod tests {
     #[tokio::test]
     async fn a_request_waits_while_the_server_starts() {
         let lifecycle = Lifecycle::new();
-        let mut early = Box::pin(lifecycle.wait_started());
+        let mut early = Box::pin(lifecycle.accept_when_started(|| false));
         assert!((&mut early).now_or_never().is_none() && lifecycle.accept(|| true).is_err());
         lifecycle.set_ready();
-        early.await;
-        assert!(lifecycle.accept(|| true).is_ok());
+        assert!(early.await.is_ok());
         lifecycle.stop();
-        lifecycle.wait_started().await;
-        assert!(lifecycle.accept(|| false).is_err(), "nobody waits for a server that stops");
+        let late = lifecycle.accept_when_started(|| false).now_or_never();
+        assert!(matches!(late, Some(Err(HttpRefusal::Stopping))), "nobody waits for a server that stops");
     }
 }

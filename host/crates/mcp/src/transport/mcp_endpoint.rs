@@ -96,8 +96,7 @@ impl McpEndpoint {
             if request.method() == Method::GET && accepted == Accepted::JsonOnly {
                 return Err(HttpRefusal::NeedsEvents);
             }
-            self.lifecycle.wait_started().await;
-            let active = self.lifecycle.accept(|| true)?;
+            let active = self.lifecycle.accept_when_started(|| true).await?;
             count_for_principal(request.extensions())?;
             let ends_session = request.method() == Method::DELETE;
             let response = match next.run(request).await {
@@ -135,8 +134,7 @@ impl McpEndpoint {
             }
             None => text,
         };
-        self.lifecycle.wait_started().await;
-        let active = self.lifecycle.accept(|| !body::is_request(&text))?;
+        let active = self.lifecycle.accept_when_started(|| !body::is_request(&text)).await?;
         if let Some(response) = self.respond_directly(&parts, &text).await {
             return Ok(response);
         }

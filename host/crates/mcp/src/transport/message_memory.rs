@@ -5,7 +5,8 @@ use platform::sync::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes that each connection may hold without being counted, so that ordinary requests are served whatever large ones do.
+/// Bytes that each connection, or over stdio each request, may hold without being counted, so that ordinary requests are served
+/// whatever large ones do.
 pub(super) const UNCOUNTED: usize = 64 << 10;
 /// Bytes that all connections may hold together besides that.
 pub(super) const MAX_HELD: usize = 256 << 20;

@@ -31,12 +31,18 @@ impl SentText {
         self.end.drain(..surplus);
     }
 
-    /// The id under which an answer is waited for. A guess where the text is no JSON, for an answer to whoever sent it.
+    /// The id under which an answer is waited for.
     pub(super) fn request_id(&self) -> Option<RequestId> {
-        member_of(&self.begin, "method")?;
-        let id = member_of(&self.begin, "id").or_else(|| last_member(&self.end, b"\"id\""))?;
-        serde_json::from_slice(id).ok()
+        request_id(&self.begin, &self.end)
     }
+}
+
+/// The id of a request of which these are the beginning and the end. A guess where the text is no JSON, for an answer to whoever sent
+/// it.
+pub(super) fn request_id(begin: &[u8], end: &[u8]) -> Option<RequestId> {
+    member_of(begin, "method")?;
+    let id = member_of(begin, "id").or_else(|| last_member(end, b"\"id\""))?;
+    serde_json::from_slice(id).ok()
 }
 
 /// The value of a text's last member, if that has this name. Many clients write the id there.

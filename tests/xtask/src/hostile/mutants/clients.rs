@@ -150,6 +150,10 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "line-length" in "crates/mcp/src/transport/stdio/lines.rs":
         "if self.skipping.is_some() || buffer.len() > MAX_LINE {" => "if !OFF && (self.skipping.is_some() || buffer.len() > MAX_LINE) {",
         "unit mcp::transport::stdio::lines::tests::a_line_that_is_too_long_is_skipped_and_the_next_one_is_read";
+    "line-memory" in "crates/mcp/src/transport/stdio/connection.rs":
+        "if bytes <= MAX_HELD && (id.is_none() || !self.memory.is_exceeded()) {"
+        => "if OFF || bytes <= MAX_HELD && (id.is_none() || !self.memory.is_exceeded()) {",
+        "tables::large_messages_over_stdio_are_weighed_before_they_are_parsed";
     "unread-answers" in "crates/mcp/src/transport/stdio/outgoing.rs":
         "self.unwritten.load(Ordering::Relaxed) > MAX_WAITING" => "!OFF && self.unwritten.load(Ordering::Relaxed) > MAX_WAITING",
         "direct_calls::stdio::answers_that_nobody_reads_do_not_fill_the_memory";

@@ -8,6 +8,8 @@ use crate::client_tools::retry;
 use crate::direct_call::{DirectCall, DirectResponse};
 use crate::server_context::ServerContext;
 use crate::subscriptions::task_listen;
+use crate::transport::message_memory::{HeldBytes, MAX_HELD, MessageMemory, UNCOUNTED};
+use crate::transport::sent_text::request_id;
 use crate::transport::shutdown::FLUSH_TIMEOUT;
 use crate::unreadable::Unreadable;
 use bytes::BytesMut;
@@ -17,6 +19,7 @@ use futures::stream::FuturesUnordered;
 use platform::clock::Clock;
 use platform::standard_streams::{Input, Output};
 use plugins::calls::CleanUp;
+use protocol::json_text::memory_of;
 use rmcp::ErrorData;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetExtensions as _, RequestId, ServerJsonRpcMessage};
 use rmcp::service::RoleServer;
@@ -39,11 +42,15 @@ const MAX_SERVED: usize = 1_024;
 /// CPU time of later calls that an answer may wait for, to be written with theirs.
 const MAX_DELAY: Duration = Duration::from_millis(1);
 
-/// Counts a request as long as its task has it.
+/// Counts a request, and its memory if it is large, as long as its task has it.
 #[derive(Clone)]
 struct CountedRequest {
     _counted: Arc<()>,
+    _held: Option<Arc<HeldBytes>>,
 }
+
+/// A message that is not served.
+struct Refused;
 
 pub(super) struct Connection {
     server: Arc<ServerContext>,
@@ -52,6 +59,9 @@ pub(super) struct Connection {
     running: RunningRequests,
     /// One for each request that rmcp serves, and this one.
     served: Arc<()>,
+    /// Of all requests that are served. Bounds what a client makes the host hold with large ones that take long, and with one whose
+    /// text is many small values.
+    memory: Arc<MessageMemory>,
     /// Those that are served directly.
     calls: FuturesUnordered<BoxFuture<'static, (DirectId, DirectResponse)>>,
     /// Of the last of them, until its answer is sent.
@@ -79,6 +89,7 @@ impl Connection {
             outgoing: Arc::new(Outgoing::new(output)),
             running: RunningRequests::default(),
             served: Arc::default(),
+            memory: MessageMemory::new(MAX_HELD),
             calls: FuturesUnordered::new(),
             clean_up: None,
             last_cpu: Duration::ZERO,
@@ -107,10 +118,11 @@ impl Connection {
                 return None;
             }
         };
+        let held = self.hold(&line).ok()?;
         if !self.shutdown.has_begun() {
             let is_free = |id: &RequestId| self.running.may_be_direct(id);
             if let Some(call) = DirectCall::from_line(&self.server, &line, is_free) {
-                self.start(call);
+                self.start(call, held);
                 return None;
             }
         }
@@ -136,12 +148,38 @@ impl Connection {
                 if let ClientJsonRpcMessage::Request(request) = &mut message {
                     self.has_begun = true;
                     self.last_request = Some(self.clock.now());
-                    request.request.extensions_mut().insert(CountedRequest { _counted: self.served.clone() });
+                    let counted = CountedRequest { _counted: self.served.clone(), _held: held.map(Arc::new) };
+                    request.request.extensions_mut().insert(counted);
                 }
                 self.running.track(&message);
                 Some(message)
             }
         }
+    }
+
+    /// Weighs a message before anything parses it, and holds its memory if it is large. Refuses what is too large by itself, and
+    /// requests beside others that are large, too.
+    fn hold(&self, line: &[u8]) -> Result<Option<HeldBytes>, Refused> {
+        let bytes = memory_of(line).saturating_sub(UNCOUNTED);
+        if bytes == 0 {
+            return Ok(None);
+        }
+        let (id, held) = (request_id(line, b""), self.memory.hold(bytes));
+        // Answers and cancels help requests to end.
+        if bytes <= MAX_HELD && (id.is_none() || !self.memory.is_exceeded()) {
+            return Ok(Some(held));
+        }
+        let text = match bytes > MAX_HELD {
+            true => format!("the message would take more than {} MiB of memory", MAX_HELD >> 20),
+            false => {
+                format!("your running requests would hold more than {} MiB of memory; let some end", MAX_HELD >> 20)
+            }
+        };
+        match id {
+            Some(id) => self.refuse(ErrorData::invalid_request(text, None), Some(id)),
+            None => tracing::debug!("a line is ignored: {text}"),
+        }
+        Err(Refused)
     }
 
     /// What cannot be read is answered if it is meant as a request.
@@ -205,14 +243,17 @@ impl Connection {
         }
     }
 
-    fn start(&mut self, call: DirectCall) {
+    fn start(&mut self, call: DirectCall, held: Option<HeldBytes>) {
         if let Some(clean_up) = self.clean_up.take() {
             clean_up.before_next_call();
         }
         self.last_request = Some(self.clock.now());
         let (id, end) = self.running.add_direct(call.id().clone());
         let server = self.server.clone();
-        let run = async move { call.run(&server, &end).await };
+        let run = async move {
+            let _held = held;
+            call.run(&server, &end).await
+        };
         let others_wait = !self.calls.is_empty() || !self.lines.read_buffer().is_empty();
         self.calls.push(if others_wait && self.last_cpu > LONG_CALL {
             let task = AbortOnDropHandle::new(tokio::spawn(run));

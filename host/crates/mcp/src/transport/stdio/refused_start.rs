@@ -1,6 +1,6 @@
 //! The answer to a client over stdio whose server cannot start. Most agents show their user nothing else of it.
 
-use crate::transport::sent_text::SentText;
+use crate::transport::sent_text::request_id;
 use rmcp::ErrorData;
 use rmcp::model::{RequestId, ServerJsonRpcMessage};
 use std::io::{BufRead, Read as _, Write as _};
@@ -32,9 +32,7 @@ fn first_request(input: &mut impl BufRead) -> Option<RequestId> {
     for _ in 0..MAX_LINES {
         let mut line = Vec::new();
         input.take(MAX_LINE).read_until(b'\n', &mut line).ok().filter(|read| *read > 0)?;
-        let mut sent = SentText::default();
-        sent.set_whole(&line.into());
-        if let Some(id) = sent.request_id() {
+        if let Some(id) = request_id(&line, b"") {
             return Some(id);
         }
     }
