@@ -11,7 +11,6 @@ use crate::resume_point::ResumePoint;
 use crate::reverse_calls::{ReverseCallScope, ReverseCalls};
 use crate::rounds::CallRounds;
 use crate::shared::UpstreamShared;
-use platform::clock::Clock as _;
 use policy::{Budget, BudgetUsage, Lineage, Principal};
 use runtime::engine::{HeldResources, PausableClock};
 use serde_json::{Map, Value};

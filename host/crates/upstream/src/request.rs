@@ -7,7 +7,6 @@ use crate::invoke::{CallSide, open_exchange};
 use crate::request_answer::{ServerSaid, read_answer};
 use crate::rounds::{MAX_ROUNDS, MAX_STATE};
 use crate::shared::{Connection, UpstreamShared};
-use platform::clock::Clock as _;
 use plugins::catalog::{ItemRequest, ServerAnswer};
 use policy::BudgetUsage;
 use protocol::names::{CHAIN_META, CORRELATION_META, PARTIAL_RESULT_TOKEN_META};

@@ -2,7 +2,6 @@
 
 use crate::offer::ToolOffer;
 use crate::serving_time::ServingTime;
-use platform::clock::Clock;
 use policy::{Budget, BudgetShare, BudgetUsage, Lineage, Principal, SharedBudget};
 use runtime::engine::{HeldResources, PausableClock};
 use runtime::imports::{BudgetKind, Exhaustion, ToolCaller};
@@ -143,6 +142,7 @@ impl ReverseCalls {
 mod tests {
     use super::*;
     use crate::serving_time::tests::ManualClock;
+    use platform::clock::Clock as _;
     use plugins::calls::NoTools;
     use policy::Limits;
 

@@ -11,7 +11,6 @@ use crate::reverse_calls::{ReverseCallParams, ServedIn};
 use crate::shared::Connection;
 use crate::task::{self, MAX_TASK_ID, NO_TASKS};
 use futures::future::join_all;
-use platform::clock::Clock as _;
 use protocol::names::{CLIENT_TOOLS, CORRELATION_META, PARTIAL_RESULT_TOKEN_META};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, ErrorCode, InputRequests, InputResponses,

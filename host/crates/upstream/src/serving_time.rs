@@ -1,7 +1,6 @@
 //! How long the reverse calls of one open call have been served. All of them together have one time limit, so that a server
 //! cannot go on by making one after the other.
 
-use platform::clock::Clock;
 use platform::sync::Mutex;
 use runtime::engine::PausableClock;
 use std::time::{Duration, Instant};
@@ -61,7 +60,7 @@ impl Drop for ServingGuard<'_> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use platform::clock::SystemClock;
+    use platform::clock::{Clock, SystemClock};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 

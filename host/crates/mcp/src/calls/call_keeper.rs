@@ -4,40 +4,31 @@
 use super::seal::RequestBinding;
 use crate::client::pending::PendingQuestions;
 use crate::resumable_stream::{Asked, ResumableStream, WaitingCall, WaitingStore};
-use platform::clock::Clock;
 use runtime::journal::CallJournal;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// Keeps a call whenever it asks something.
 pub(crate) struct CallKeeper {
     store: Arc<dyn WaitingStore>,
-    clock: Arc<dyn Clock>,
     journal: CallJournal,
     call: Arc<str>,
     binding: RequestBinding,
     /// What an earlier process has asked.
     earlier: Vec<Asked>,
     open: Vec<Asked>,
-    /// How long it has run so far, waiting not included, and since when it runs; none while it waits.
-    worked: Duration,
-    runs_since: Option<Instant>,
 }
 
 impl CallKeeper {
     /// `earlier` is what an earlier process has kept.
     pub(crate) fn new(
         stream: &ResumableStream,
-        clock: Arc<dyn Clock>,
         journal: CallJournal,
         call: Arc<str>,
         binding: RequestBinding,
         earlier: Option<&WaitingCall>,
     ) -> Self {
-        let (store, now) = (stream.store.clone(), clock.now());
         let earlier = earlier.map(|kept| kept.asked.clone()).unwrap_or_default();
-        let (worked, runs_since, open) = (journal.worked(), Some(now), Vec::new());
-        Self { store, clock, journal, call, binding, earlier, open, worked, runs_since }
+        Self { store: stream.store.clone(), journal, call, binding, earlier, open: Vec::new() }
     }
 
     /// The ids under which the client is asked. The call is kept before the questions are sent.
@@ -53,14 +44,11 @@ impl CallKeeper {
             ids.push(asked.id);
             self.open.push(asked);
         }
-        if let Some(since) = self.runs_since.take() {
-            self.worked += self.clock.now().saturating_duration_since(since);
-        }
         let keep = |steps| {
             let kept = WaitingCall {
                 call: self.call.to_string(),
                 binding: self.binding.to_bytes(),
-                worked: u64::try_from(self.worked.as_millis()).unwrap_or(u64::MAX),
+                worked: u64::try_from(self.journal.worked().as_millis()).unwrap_or(u64::MAX),
                 // Those of an earlier process that it has not come to again are still asked.
                 asked: self.open.iter().chain(&self.earlier).cloned().collect(),
                 steps,
@@ -75,8 +63,5 @@ impl CallKeeper {
     /// They are answered, or not asked any more.
     pub(super) fn end(&mut self, ids: &[i64]) {
         self.open.retain(|asked| !ids.contains(&asked.id));
-        if self.open.is_empty() {
-            self.runs_since.get_or_insert_with(|| self.clock.now());
-        }
     }
 }

@@ -54,8 +54,6 @@ pub(crate) struct ClientEnd {
 #[derive(Default)]
 pub(crate) struct CallLife {
     pub(crate) journal: CallJournal,
-    /// How long the call has run, waiting for its client not included.
-    pub(crate) worked: Duration,
     /// Its record in the store, while it is parked.
     pub(crate) stored: Option<StoredCall>,
 }
@@ -71,7 +69,7 @@ impl ClientEnd {
         input: RequestInput,
         (journal, fuel, steering): (CallJournal, Option<FuelAccount>, Option<Steering>),
     ) -> (ClientLink, Self) {
-        let life = CallLife { worked: journal.worked(), journal, stored: None };
+        let life = CallLife { journal, stored: None };
         let (queue, stream) = EventQueue::new(overflow, record);
         let view = Arc::new(RequestView::new(input));
         let (cancel, held) = (CancellationToken::new(), HeldResources::default());

@@ -109,7 +109,7 @@ impl ParkedCalls {
                 plugin: call.record().owner().1.name.to_string(),
                 tool: call.record().tool().to_string(),
                 call: call.record().call_id().to_string(),
-                worked: u64::try_from(call.life().worked.as_millis()).unwrap_or(u64::MAX),
+                worked: u64::try_from(call.life().journal.worked().as_millis()).unwrap_or(u64::MAX),
                 expires: token.expires,
                 asked: pending.asked_keys(),
                 steps,

@@ -128,10 +128,8 @@ pub(crate) fn begin(server: &Arc<ServerContext>, mut request: RoundRequest) -> R
     if let (Some(_), Some(stream)) = (&waiting, &served.stream) {
         stream.keeps(&journal);
     }
-    let keeper = stream.map(|stream| {
-        let (clock, call) = (server.lanes.clock.clone(), context.id.clone());
-        CallKeeper::new(&stream, clock, journal, call, binding.clone(), waiting.as_ref())
-    });
+    let keeper =
+        stream.map(|stream| CallKeeper::new(&stream, journal, context.id.clone(), binding.clone(), waiting.as_ref()));
     let round = LiveRound {
         principal: context.principal.clone(),
         correlation_id: context.correlation_id.clone(),
@@ -331,14 +329,12 @@ impl LiveRound {
         let follower = begins.as_ref().map_or(TaskFollower::Nobody, |(follower, _)| *follower);
         let leave = begins.map(|(_, new)| task_call::leave(server.tasks.clone(), new));
         let (correlation, stateless) = (correlation_id.as_deref(), served.is_stateless());
-        let began = server.lanes.clock.now();
         match live.serve(server.parked_calls.wait_permits(), &principal, correlation, served, keeper, leave).await {
             RoundEnd::Left(live, created) => {
                 task_call::hand_over(&server, *live, created, follower).await.map(RoundOutcome::Task)
             }
             RoundEnd::Done(call, record) => finished(call, record, stateless),
-            RoundEnd::Waiting(mut live, pending) => {
-                live.life().worked += server.lanes.clock.now().saturating_duration_since(began);
+            RoundEnd::Waiting(live, pending) => {
                 debug_assert!(stateless);
                 let requests = pending.to_round_requests(correlation)?;
                 let meta = live.extend_meta(server.meta(correlation));

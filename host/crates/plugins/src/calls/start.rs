@@ -11,7 +11,6 @@ use super::target::PluginCall;
 use super::waiting_client::WaitingClient;
 use crate::catalog::Plugin;
 use crate::circuit_breaker::Circuit;
-use platform::clock::Clock as _;
 use policy::{Budget, Lineage, Principal};
 use runtime::engine::{Allowance, CallError, FuelAccount, PausableClock, Wait};
 use runtime::imports::{CallAuthority, CallContext, CallImports, CallScope, ClientCalls, ClientLink};
@@ -59,6 +58,7 @@ impl Runner {
                 let who = (&context.principal, journal.worked());
                 let admitted = self.admit_root(plugin, call, who, parent, &link.cancel).await;
                 let (admitted, slot, mut inherited) = admitted?;
+                journal.begin_run(inherited.pausable_clock.as_clock());
                 let account =
                     self.fuel_account(&link, &context, &slot, (&inherited.budget, plugin.spec.limits.extensions)).await;
                 link.client = Arc::new(WaitingClient {

@@ -5,7 +5,6 @@ use super::recorder::{CallRecorder, Observers, audit_scope};
 use super::request::{CallParent, CallRequest, Inherited};
 use super::runner::Runner;
 use super::upstream_request::{Asked, Outcome};
-use platform::clock::Clock as _;
 use platform::telemetry::printable;
 use policy::{Budget, Limits, Lineage, TreeBudget};
 use runtime::engine::{CallError, PausableClock};

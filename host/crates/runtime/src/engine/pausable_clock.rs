@@ -41,6 +41,15 @@ impl PausableClock {
         &self.0.clock
     }
 
+    /// The same as a clock that knows nothing of pauses.
+    pub fn as_clock(&self) -> Arc<dyn Clock> {
+        self.0.clone()
+    }
+
+    pub fn now(&self) -> Instant {
+        self.0.now()
+    }
+
     pub fn pause(&self) -> PauseGuard {
         let now = self.0.clock.now();
         let mut pauses = self.0.pauses.lock();
@@ -74,27 +83,27 @@ impl PausableClock {
     }
 }
 
-impl Clock for PausableClock {
+impl Clock for SharedPauses {
     fn now(&self) -> Instant {
-        let pauses = self.0.pauses.lock();
-        let now = pauses.since.unwrap_or_else(|| self.0.clock.now());
+        let pauses = self.pauses.lock();
+        let now = pauses.since.unwrap_or_else(|| self.clock.now());
         now.checked_sub(pauses.finished).unwrap_or(now)
     }
 
     fn wall(&self) -> SystemTime {
-        self.0.clock.wall()
+        self.clock.wall()
     }
 
     fn up(&self) -> Duration {
-        self.0.clock.up()
+        self.clock.up()
     }
 
     fn awake(&self) -> Duration {
-        self.0.clock.awake()
+        self.clock.awake()
     }
 
     fn cpu(&self) -> Duration {
-        self.0.clock.cpu()
+        self.clock.cpu()
     }
 }
 
@@ -116,6 +125,7 @@ impl Drop for PauseGuard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::journal::CallJournal;
     use platform::clock::SystemClock;
 
     #[tokio::test]
@@ -139,5 +149,24 @@ mod tests {
         assert!(ended >= deadline, "{ended:?}, {deadline:?}");
         let taken = SystemClock.now() - begun;
         assert!(taken >= 3 * time, "{taken:?}");
+    }
+
+    /// Another process that goes on with a call subtracts what it has taken from its deadline.
+    #[tokio::test]
+    async fn what_a_call_has_taken_does_not_grow_while_it_waits() {
+        let (clock, time) = (PausableClock::new(Arc::new(SystemClock)), Duration::from_millis(20));
+        let earlier = Duration::from_secs(5);
+        let journal = CallJournal::resumed(Arc::new(SystemClock), Vec::new(), earlier).unwrap();
+        assert_eq!(journal.worked(), earlier);
+        journal.begin_run(clock.as_clock());
+        tokio::time::sleep(time).await;
+        let pause = clock.pause();
+        let taken = journal.worked();
+        assert!(taken >= earlier + time, "{taken:?}");
+        tokio::time::sleep(time).await;
+        assert_eq!(journal.worked(), taken);
+        drop(pause);
+        tokio::time::sleep(time).await;
+        assert!(journal.worked() >= taken + time);
     }
 }

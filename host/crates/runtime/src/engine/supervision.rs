@@ -6,7 +6,6 @@ use super::fuel_account::{RESERVE, RunningUse, Tick, TreeFuel};
 use super::instance_shares::InstancePermit;
 use super::limiter::Limiter;
 use super::pausable_clock::PausableClock;
-use platform::clock::Clock;
 use policy::{Budget, BudgetUsage, DayUsedUp, Limits, Metering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

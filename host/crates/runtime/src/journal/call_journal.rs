@@ -157,9 +157,16 @@ impl CallJournal {
         self.0.as_ref().is_some_and(|handle| handle.records.is_storing())
     }
 
-    /// How long earlier runs of the call have taken, waiting not included.
+    /// This run of a root call begins, and is timed by the clock of its chain.
+    pub fn begin_run(&self, clock: Arc<dyn Clock>) {
+        if let Some(handle) = &self.0 {
+            handle.records.begin_run(clock);
+        }
+    }
+
+    /// How long the runs of the call have taken up to now, earlier ones included and waiting not.
     pub fn worked(&self) -> Duration {
-        self.0.as_ref().map_or(Duration::ZERO, |handle| handle.records.worked)
+        self.0.as_ref().map_or(Duration::ZERO, |handle| handle.records.worked())
     }
 
     /// The number of the step that made this call, the same in every run; none for a root call.

@@ -15,8 +15,8 @@ use platform::clock::Clock;
 use platform::durable::Answer;
 use platform::sync::Mutex;
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -41,7 +41,9 @@ pub(super) struct Recorded {
 pub(super) struct Records {
     pub(super) clock: Arc<dyn Clock>,
     /// How long earlier runs have taken, waiting not included.
-    pub(super) worked: Duration,
+    worked: Duration,
+    /// The clock of the call's chain, which stands still while that waits, and when this run began on it.
+    run: OnceLock<(Arc<dyn Clock>, Instant)>,
     pub(super) is_resumed: bool,
     /// The call is no longer served here, and not over.
     pub(super) suspended: AtomicBool,
@@ -77,6 +79,19 @@ pub(super) struct State {
 }
 
 impl Records {
+    pub(super) fn begin_run(&self, clock: Arc<dyn Clock>) {
+        let began = clock.now();
+        // Only a root call begins one, and does so once.
+        let _ = self.run.set((clock, began));
+    }
+
+    /// How long all runs have taken up to now, waiting not included.
+    pub(super) fn worked(&self) -> Duration {
+        let this =
+            self.run.get().map_or(Duration::ZERO, |(clock, began)| clock.now().saturating_duration_since(*began));
+        self.worked + this
+    }
+
     pub(super) fn new(
         clock: Arc<dyn Clock>,
         limits: JournalLimits,
@@ -130,6 +145,7 @@ impl Records {
         Ok(Self {
             clock,
             worked,
+            run: OnceLock::new(),
             is_resumed,
             suspended,
             left,

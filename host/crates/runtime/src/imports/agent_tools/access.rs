@@ -15,7 +15,6 @@ use crate::journal::CallJournal;
 use futures::StreamExt;
 use futures::stream;
 use platform::audit::{AuditEvent, NO_LANE};
-use platform::clock::Clock as _;
 use platform::sync::Mutex;
 use platform::telemetry::printable;
 use policy::{Budget, Recipient};

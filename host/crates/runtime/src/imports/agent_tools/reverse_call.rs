@@ -14,7 +14,6 @@ use crate::journal::{Again, CallJournal, Step};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use platform::audit::CallAudit;
-use platform::clock::Clock as _;
 use platform::telemetry::ActiveSpan;
 use policy::{Budget, BudgetUsage, Lineage, Origin};
 use serde::{Deserialize, Serialize};
