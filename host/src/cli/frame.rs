@@ -11,7 +11,7 @@ pub(super) const MARGIN: &str = "    │ ";
 const INDENT: &str = "      ";
 /// Columns of the narrowest terminal.
 const MIN_COLUMNS: usize = 10;
-/// Of a terminal that does not say.
+/// Columns of a terminal that does not say how many it has.
 const USUAL_COLUMNS: usize = 80;
 
 /// Lines and columns of a terminal; no limit of lines if it does not say. None if it is no terminal.

@@ -5,7 +5,7 @@ use crate::config::{Config, DEFAULT_FILE, default_file, expand_home};
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use std::path::PathBuf;
 
-/// Of the option that names a configuration.
+/// Reads an option that names a configuration.
 pub(super) fn config_path() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().map(|path| expand_home(&path))
 }

@@ -47,7 +47,7 @@ impl ClientCalls for TerminalClient {
         let sink = self.sink.clone();
         let asking = move || {
             sink.clear();
-            let said_by = batch.author.before(&batch.plugin.name);
+            let said_by = batch.author.prefix(&batch.plugin.name);
             batch.questions.iter().map(|(_, question)| ask(&said_by, question)).collect()
         };
         // No time limit, since a person answers.
@@ -85,7 +85,7 @@ fn ask(said_by: &str, question: &CheckedQuestion) -> ClientReply {
     }
 }
 
-/// Of the terminal where questions are asked.
+/// Columns of the terminal where questions are asked.
 fn columns() -> Option<usize> {
     frame::size(std::io::stderr()).map(|(_, columns)| columns)
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use suite::{Called, Client, Era, Home, Server, agent_from, paths, plugin_from};
 
-/// Of every plugin here.
+/// The deadline of every plugin here.
 const DEADLINE: &str = "limits.deadline = \"5s\"\n";
 /// Longer than that.
 const ANSWERED_AFTER: Duration = Duration::from_secs(6);

@@ -57,7 +57,7 @@ pub fn to_request(
     (plugin, author): (&PluginId, Author),
     correlation: Option<&str>,
 ) -> Result<InputRequest, ErrorData> {
-    let shown = |message: &str| author.before(&plugin.name) + message;
+    let shown = |message: &str| author.prefix(&plugin.name) + message;
     let failed =
         |error: serde_json::Error| ErrorData::internal_error(format!("a question cannot be sent: {error}"), None);
     let mut meta = RequestMetaObject::default();

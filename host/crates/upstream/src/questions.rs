@@ -40,7 +40,7 @@ impl ServerQuestion {
     pub(super) fn for_agent(mut self) -> (CheckedQuestion, Option<String>) {
         if let (Some(plugin), CheckedQuestion::Form { message, .. } | CheckedQuestion::Url { message, .. }) =
             (&self.plugin, &mut self.question)
-            && let Some(text) = message.strip_prefix(&Author::Plugin.before(plugin))
+            && let Some(text) = message.strip_prefix(&Author::Plugin.prefix(plugin))
         {
             *message = text.to_owned();
         }

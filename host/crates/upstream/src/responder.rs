@@ -29,7 +29,7 @@ pub(super) enum Responder {
 /// Answers through the client that made a call through this host.
 pub(super) struct ClientResponder {
     client: Arc<dyn ClientCalls>,
-    /// Of the chain of the call, which waits while the client is asked.
+    /// The clock of the call's chain. It stands still while the client is asked.
     clock: PausableClock,
     sink: Arc<dyn CallSink>,
     lineage: Lineage,

@@ -12,7 +12,7 @@ const MAX_END: usize = 256;
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct SentText {
     begin: Bytes,
-    /// Of a text that is not read as a whole.
+    /// The end of a text that is not read as a whole.
     end: Vec<u8>,
 }
 

@@ -41,7 +41,7 @@ impl PausableClock {
         &self.0.clock
     }
 
-    /// The same as a clock that knows nothing of pauses.
+    /// The same for code that takes any clock.
     pub fn as_clock(&self) -> Arc<dyn Clock> {
         self.0.clone()
     }

@@ -59,8 +59,8 @@ pub(super) struct Connection {
     running: RunningRequests,
     /// One for each request that rmcp serves, and this one.
     served: Arc<()>,
-    /// Of all requests that are served. Bounds what a client makes the host hold with large ones that take long, and with one whose
-    /// text is many small values.
+    /// What the requests take that are served. Bounds what a client makes the host hold with large ones that take long, and with one
+    /// whose text is many small values.
     memory: Arc<MessageMemory>,
     /// Those that are served directly.
     calls: FuturesUnordered<BoxFuture<'static, (DirectId, DirectResponse)>>,

@@ -21,7 +21,7 @@ pub enum Author {
 impl Author {
     /// What stands before the text of a question. Many clients show nothing else of where it comes from, and a person is told who
     /// asks.
-    pub fn before(self, plugin: &str) -> String {
+    pub fn prefix(self, plugin: &str) -> String {
         match self {
             Self::Plugin => format!("{plugin} asks: "),
             Self::Host => String::new(),
