@@ -25,7 +25,7 @@ use platform::telemetry::{Metrics, Tracer, raise_to};
 use plugins::calls::{LocalTools, Programs, Runner, ToolCallerChain};
 use plugins::catalog::{Catalog, CatalogRules, CurrentCatalog, MissingPlugins};
 use plugins::loading::{Loader, Reconciler};
-use policy::PluginSpec;
+use policy::{DataKey, PluginSpec};
 use runtime::imports::{HostServices, ModelProvider, OpenFiles, ToolCaller};
 use services::connections::ConnectionBroker;
 use services::principal_store::PrincipalStore;
@@ -157,10 +157,10 @@ impl Host {
     /// not shown.
     pub async fn keep_published(&self, config: &Config, store: Arc<dyn DurableStore>) {
         let specs = config.plugins.iter().chain(&config.agent);
-        let names: BTreeSet<String> = specs.map(|spec| spec.id.cli_name()).collect();
+        let configured: BTreeSet<DataKey> = specs.map(|spec| spec.data.clone()).collect();
         let catalog = self.catalog.clone();
-        let is_there = move |name: &str| {
-            names.contains(name) || catalog.snapshot().all_plugins().any(|plugin| plugin.id().cli_name() == name)
+        let is_there = move |data: &DataKey| {
+            configured.contains(data) || catalog.snapshot().all_plugins().any(|plugin| plugin.spec.data == *data)
         };
         self.principal_store.keep_in(store, is_there).await;
     }

@@ -371,7 +371,7 @@ def remove():
     before = tree()
     for answer in ("", "n", "what"):
         session = Session("plugin", "remove", "moving")
-        session.expect(r"Remove \[plugins\.moving\], with its grants and its data\? \[y/N\] ")
+        session.expect(r"Remove \[plugins\.moving\] from file:\S+moving\.wasm, with its grants\? \[y/N\] ")
         session.type(answer)
         if answer == "what":
             session.expect(r"y or n; Enter means no\.\n.*?\[y/N\] ")

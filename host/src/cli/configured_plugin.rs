@@ -5,7 +5,7 @@ use crate::config::Config;
 use anyhow::Context;
 use plugins::install::{Lockfile, lockfile_path};
 use plugins::package;
-use policy::{Authority, Digest, Grants, HostEnvironment, Limits, PluginId, PluginSpec, Requests};
+use policy::{Authority, DataKey, Digest, Grants, HostEnvironment, Limits, PluginId, PluginSpec, Requests};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml_edit::{Document, Item};
@@ -16,6 +16,7 @@ pub(super) struct ConfiguredPlugin {
     pub(super) file: PathBuf,
     pub(super) installed: bool,
     pub(super) source: PathBuf,
+    pub(super) data: DataKey,
     pub(super) grants: Grants,
     pub(super) limits: Limits,
     /// The requests of its manifest, or why they are unknown.
@@ -43,6 +44,7 @@ impl ConfiguredPlugin {
                 file: if entry.is_some() { lock_file.clone() } else { path.to_owned() },
                 installed: entry.is_some(),
                 source: spec.source.clone(),
+                data: spec.data.clone(),
                 grants: spec.grants.clone(),
                 limits: (*spec.limits).clone(),
                 requests,
@@ -52,6 +54,7 @@ impl ConfiguredPlugin {
         // Installed plugins that are not loaded have grants, too.
         for (id, entry) in lock.iter().filter(|(id, _)| !specs.iter().any(|spec| spec.id == *id)) {
             all.push(Self {
+                data: entry.data_key(&id),
                 id,
                 file: lock_file.clone(),
                 installed: true,
@@ -79,7 +82,7 @@ impl ConfiguredPlugin {
     /// Its authority on this machine.
     pub(super) fn authority(&self, machine: &HostEnvironment) -> anyhow::Result<Authority> {
         let requests = self.requests.as_ref().map_err(|why| anyhow::anyhow!("[{}] {why}", self.id))?;
-        Ok(Authority::new(self.id.clone(), requests, &self.grants).with_environment(machine))
+        Ok(Authority::new(self.id.clone(), requests, &self.grants).with_environment(machine, &self.data))
     }
 
     /// The file and line of a grant, or of one entry of it.

@@ -209,7 +209,8 @@ fn show(subject: &ConfiguredPlugin, machine: &HostEnvironment) -> anyhow::Result
             (Requests::default(), false)
         }
     };
-    let authority = Authority::new(subject.id.clone(), &requests, &subject.grants).with_environment(machine);
+    let authority =
+        Authority::new(subject.id.clone(), &requests, &subject.grants).with_environment(machine, &subject.data);
     subject.missing().iter().for_each(|what| println!("  note: {}", printable(what)));
     let (requested, granted) = (request_lines(&requests), subject.grant_lines());
     let mut keys: Vec<&str> = requested.iter().chain(&granted).map(|(key, _)| *key).collect();

@@ -1,6 +1,7 @@
 //! `portcullis storage`: checks and copies what a server keeps, also while it is running.
 
 use super::options::ConfigFile;
+use crate::config::{Config, DefaultStateFolder, KnownStateFolder};
 use anyhow::Context;
 use bytesize::ByteSize;
 use clap::{Args, Subcommand};
@@ -16,8 +17,23 @@ pub(super) enum StorageCommand {
         #[command(flatten)]
         file: ConfigFile,
     },
+    /// List the state folders of this user's configurations.
+    List {
+        #[command(flatten)]
+        file: ConfigFile,
+    },
+    /// Use the data of a configuration that was moved or renamed. No server may be running.
+    Adopt(Adopt),
     /// Copy the databases in the state folder into another folder. A server may be running.
     Backup(Backup),
+}
+
+#[derive(Args)]
+pub(super) struct Adopt {
+    /// The path that the configuration file had, as `portcullis storage list` shows it.
+    earlier: PathBuf,
+    #[command(flatten)]
+    file: ConfigFile,
 }
 
 #[derive(Args)]
@@ -32,6 +48,8 @@ impl StorageCommand {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
         match self {
             Self::Check { file } => check(&file),
+            Self::List { file } => list(&file),
+            Self::Adopt(command) => command.run(),
             Self::Backup(command) => command.run(),
         }
     }
@@ -67,6 +85,51 @@ fn print(FileReport { file, content, finding }: &FileReport) {
             println!("{title}: damaged; stop the server and restore a backup");
             problems.iter().for_each(|problem| println!("  {}", printable(problem)));
         }
+    }
+}
+
+fn list(file: &ConfigFile) -> anyhow::Result<ExitCode> {
+    let config = file.load_or_empty()?;
+    match &config.state {
+        Some(folder) => println!("{}: this configuration", folder.display()),
+        None => println!("this configuration has no state folder: set PORTCULLIS_STATE or server.state"),
+    }
+    for KnownStateFolder { path, configuration } in config.default_state.iter().flat_map(DefaultStateFolder::others) {
+        let gone = if configuration.exists() { "" } else { ", which is gone" };
+        println!("{}: {}{gone}", path.display(), printable(&configuration.display().to_string()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Adopt {
+    fn run(self) -> anyhow::Result<ExitCode> {
+        let config = Config::load_without_lockfile(&self.file.config)?;
+        let own = config.default_state.as_ref().context(
+            "the state folder of this configuration is named by `server.state` or PORTCULLIS_STATE: name the other folder there instead",
+        )?;
+        let earlier = self.earlier.canonicalize().or_else(|_| std::path::absolute(&self.earlier))?;
+        anyhow::ensure!(
+            !earlier.exists(),
+            "{} is still there, and configurations share no data: to copy it, use `portcullis storage backup`",
+            earlier.display()
+        );
+        let found = own.others().into_iter().find(|other| other.configuration == earlier);
+        let found = found.with_context(|| {
+            format!(
+                "nothing is kept for {}: `portcullis storage list` lists all",
+                printable(&earlier.display().to_string())
+            )
+        })?;
+        for folder in [own.path(), &found.path] {
+            let in_use = check_state(folder).into_iter().any(|report| matches!(report.finding, Finding::InUse));
+            anyhow::ensure!(!in_use, "a server is using {}: stop it first", folder.display());
+        }
+        let aside = own.adopt(&found).with_context(|| format!("the data of {} cannot be used", earlier.display()))?;
+        println!("{} has the data of {} now.", self.file.config.display(), earlier.display());
+        if let Some(aside) = aside {
+            println!("What it had itself is in {}.", aside.display());
+        }
+        Ok(ExitCode::SUCCESS)
     }
 }
 

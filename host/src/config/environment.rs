@@ -32,10 +32,15 @@ fn folder(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// `PORTCULLIS_STATE`, or `portcullis` in the user's state folder.
-pub(super) fn default_state() -> Option<PathBuf> {
+/// The state folder that `PORTCULLIS_STATE` names.
+pub(super) fn state_variable() -> Option<PathBuf> {
     folder("PORTCULLIS_STATE")
-        .or_else(|| folder("XDG_STATE_HOME").map(|state| state.join("portcullis")))
+}
+
+/// `portcullis` in the user's state folder.
+pub(super) fn default_state_base() -> Option<PathBuf> {
+    folder("XDG_STATE_HOME")
+        .map(|state| state.join("portcullis"))
         .or_else(|| folder("HOME").map(|home| home.join(".local/state/portcullis")))
 }
 

@@ -1,11 +1,12 @@
 //! The resolved configuration: absolute paths, checked values, defaults filled in.
 
 use super::code::CodeSettings;
-use super::environment::{default_cache, default_state};
+use super::environment::default_cache;
 use super::error::ConfigError;
 use super::explain::explain;
 use super::resolve::Resolver;
 use super::restart_settings::RestartSettings;
+use super::state_folder::{self, DefaultStateFolder};
 use super::tables::{ConfigTables, GrantChanges};
 use super::telemetry::TelemetrySettings;
 use bytesize::ByteSize;
@@ -71,6 +72,8 @@ pub struct Config {
     pub cache: PathBuf,
     /// The folder of persistent data. None if neither the configuration nor the environment names one.
     pub state: Option<PathBuf>,
+    /// The same folder, if nobody has named it.
+    pub default_state: Option<DefaultStateFolder>,
     /// The URL under which browsers reach this host. None for the address that it listens on.
     pub public_url: Option<Endpoint>,
     pub connections: BTreeMap<String, ConnectionSettings>,
@@ -129,7 +132,9 @@ impl Config {
         server.tasks.check().map_err(|message| resolver.error("server", message))?;
         server.idempotency.check().map_err(|message| resolver.error("server", message))?;
         server.fuel.check().map_err(|message| resolver.error("server", message))?;
-        let state = server.state.map(|state| resolver.path(&state)).or_else(default_state);
+        let file = path.file_name().map(|name| folder.join(name));
+        let configured = server.state.map(|state| resolver.path(&state));
+        let (state, default_state) = state_folder::find(configured, file.as_deref());
         Ok(Self {
             metrics: server.metrics,
             telemetry: tables.telemetry,
@@ -156,6 +161,7 @@ impl Config {
                 None => default_cache()?,
             },
             state,
+            default_state,
             public_url: server.public_url,
             connections: resolver.connections(tables.connections)?,
             secrets: resolver.secrets(tables.secrets)?,
@@ -174,6 +180,13 @@ impl Config {
             withdrawn_file: server.withdrawn_file.map(|list| resolver.path(&list)),
             withdrawn: server.withdrawn,
         })
+    }
+
+    /// Makes the state folder this configuration's own, if nobody has named one. For whoever is about to keep something there.
+    pub fn prepare_state(&self) {
+        if let Some(folder) = &self.default_state {
+            folder.prepare();
+        }
     }
 
     /// What this host provides for the grants of these plugins. Contains only the environment variables that are granted.

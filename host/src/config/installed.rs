@@ -67,6 +67,6 @@ impl Config {
             idempotency: entry.idempotency.clone(),
         };
         let spec = resolver.plugin(id.side, &id.name, table)?;
-        Ok(PluginSpec { definitions: Some(entry.installed.definitions.clone()), ..spec })
+        Ok(PluginSpec { definitions: Some(entry.installed.definitions.clone()), data: entry.data_key(id), ..spec })
     }
 }

@@ -9,7 +9,7 @@ use platform::audit::AuditSettings;
 use platform::identity::AuthSettings;
 use platform::secrets::SecretSource;
 use plugins::install::{SourceSettings, SourceTables};
-use policy::{PluginId, PluginSpec, Side};
+use policy::{DataKey, PluginId, PluginSpec, Side};
 use services::connections::ConnectionSettings;
 use services::model::ModelSettings;
 use std::collections::BTreeMap;
@@ -58,6 +58,7 @@ impl Resolver<'_> {
             source: self.path(&table.source),
             digest: table.digest,
             definitions: None,
+            data: DataKey::configured(&id),
             prefix: table.prefix,
             private: table.private,
             grants,

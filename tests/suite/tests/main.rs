@@ -26,6 +26,7 @@ mod config_reload;
 mod confined;
 mod connections;
 mod crowded;
+mod data_apart;
 mod demos;
 mod dev;
 mod dialects;

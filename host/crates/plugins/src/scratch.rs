@@ -66,7 +66,7 @@ pub(super) async fn check_size(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use policy::{HostEnvironment, PluginId, Side};
+    use policy::{DataKey, HostEnvironment, PluginId, Side};
     use std::fs;
     use std::os::unix::fs::{MetadataExt, symlink};
 
@@ -75,7 +75,8 @@ mod tests {
         let parse = |text| toml::from_str(text).unwrap();
         let environment = HostEnvironment { state: state.map(Path::to_owned), ..HostEnvironment::default() };
         let grants = toml::from_str("scratch = { size = \"64 KiB\" }").unwrap();
-        Authority::new(plugin, &parse("scratch = true"), &grants).with_environment(&environment)
+        let data = DataKey::configured(&plugin);
+        Authority::new(plugin, &parse("scratch = true"), &grants).with_environment(&environment, &data)
     }
 
     #[tokio::test]

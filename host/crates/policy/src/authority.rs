@@ -1,8 +1,8 @@
 //! A plugin's authority: the intersection of requests and grants.
 
 use super::{
-    Access, Capability, Denial, FilesystemGrant, Grants, HttpGrant, HttpTarget, PluginId, PrivateOrigins, Recipient,
-    Requests, SampleGrant, ScratchGrant, SecretGrant, StateGrant, ToolPattern, first_blocked,
+    Access, Capability, DataKey, Denial, FilesystemGrant, Grants, HttpGrant, HttpTarget, PluginId, PrivateOrigins,
+    Recipient, Requests, SampleGrant, ScratchGrant, SecretGrant, StateGrant, ToolPattern, first_blocked,
 };
 use crate::guest_path::{is_below, lexically_clean};
 use crate::secret_shape::secret_in_value;
@@ -49,9 +49,14 @@ pub struct HostEnvironment {
 }
 
 impl HostEnvironment {
-    /// The scratch directory of a plugin.
-    pub fn scratch(&self, plugin: &PluginId) -> Option<PathBuf> {
-        Some(self.state.as_deref()?.join("scratch").join(plugin.table()))
+    /// Where all scratch directories are.
+    pub fn scratch_folder(&self) -> Option<PathBuf> {
+        Some(self.state.as_deref()?.join("scratch"))
+    }
+
+    /// The scratch directory of a plugin with this data.
+    pub fn scratch(&self, data: &DataKey) -> Option<PathBuf> {
+        Some(self.scratch_folder()?.join(data.folder_name()))
     }
 }
 
@@ -59,6 +64,7 @@ impl HostEnvironment {
 #[derive(Debug, Clone)]
 pub struct Authority {
     plugin: PluginId,
+    data: DataKey,
     mounts: Vec<Mount>,
     requested: Requests,
     granted: Grants,
@@ -95,18 +101,21 @@ impl Authority {
         ];
         let unrequested_grants = idle.into_iter().filter(|(_, idle)| *idle).map(|(key, _)| key).collect();
         let (requested, granted) = (requests.clone(), grants.clone());
-        Self { plugin, mounts, requested, granted, environment: Vec::new(), scratch: None, unrequested_grants }
+        let (data, environment) = (DataKey::configured(&plugin), Vec::new());
+        Self { plugin, data, mounts, requested, granted, environment, scratch: None, unrequested_grants }
     }
 
-    /// Resolves the grants that name variables and the scratch directory. A variable whose value looks like a secret is not given.
-    pub fn with_environment(mut self, machine: &HostEnvironment) -> Self {
+    /// Resolves the grants that name variables, and those of data, which are for the data with this key. A variable whose value
+    /// looks like a secret is not given.
+    pub fn with_environment(mut self, machine: &HostEnvironment, data: &DataKey) -> Self {
+        self.data = data.clone();
         let value = |name: &str| {
             let value = machine.environment.get(name)?;
             // A plugin that had it could send it anywhere that it may send anything.
             secret_in_value(value).is_none().then(|| (name.to_owned(), value.clone()))
         };
         self.environment = self.env().filter_map(value).collect();
-        if let (Ok(ScratchGrant { guest, .. }), Some(host)) = (self.scratch(), machine.scratch(&self.plugin)) {
+        if let (Ok(ScratchGrant { guest, .. }), Some(host)) = (self.scratch(), machine.scratch(data)) {
             let (guest, opening) = (guest.clone(), MountOpening::Own);
             let mount = Mount { host: host.clone(), guest, access: Access::Write, opening };
             self.mounts.push(mount);
@@ -122,6 +131,11 @@ impl Authority {
 
     pub fn plugin(&self) -> &PluginId {
         &self.plugin
+    }
+
+    /// Whose data its calls find.
+    pub fn data(&self) -> &DataKey {
+        &self.data
     }
 
     /// The directories to open for each call.

@@ -3,5 +3,6 @@
 pub mod connections;
 pub mod egress;
 pub mod model;
+pub mod plugin_data;
 pub mod principal_store;
 pub mod state;

@@ -101,6 +101,7 @@ impl Agent {
             Some(file) => Config::load(file)?,
             None => Config::empty()?,
         };
+        config.prepare_state();
         let state = self.state.clone().or_else(|| config.state.clone());
         let memory = Arc::new(self.memory(state.as_deref())?);
         let rules = self.rules.as_deref().map(Rules::load).transpose()?.unwrap_or_default();

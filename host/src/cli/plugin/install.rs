@@ -1,6 +1,7 @@
 //! `portcullis plugin install`.
 
 use super::consent::{ConsentOptions, ConsentRequest};
+use super::earlier_data::EarlierDataOption;
 use super::install_context::InstallContext;
 use super::report;
 use crate::cli::configured_plugin::missing_directories;
@@ -11,7 +12,7 @@ use crate::cli::text::shell_quote;
 use anyhow::Context;
 use platform::telemetry::printable;
 use plugins::install::{PluginSource, Reference, review};
-use policy::{Digest, PluginId, Side};
+use policy::{DataKey, Digest, PluginId, Side};
 use std::process::ExitCode;
 use toml_edit::Table;
 
@@ -28,6 +29,8 @@ pub(in crate::cli) struct Install {
     /// Install only a component with this digest, such as a reviewed one.
     #[arg(long, value_name = "sha256:...")]
     digest: Option<String>,
+    #[command(flatten)]
+    earlier_data: EarlierDataOption,
     #[command(flatten)]
     consent: ConsentOptions,
     #[command(flatten)]
@@ -55,6 +58,11 @@ impl Install {
         let name = self.name.clone().or(own).context("it has no manifest with a name: choose one with --name")?;
         let id = self.unused_id(&context, &lock, &name)?;
         report::candidate(&id, &reference, &new);
+        let own = DataKey::installed(&id, &Reference::parse(&reference)?.source());
+        let Some(earlier) = self.earlier_data.decide(&context, &id, own).await? else {
+            println!("Nothing was installed.");
+            return Ok(ExitCode::FAILURE);
+        };
         let side = if self.agent { " --agent" } else { "" };
         let (quoted_reference, digest) = (shell_quote(&self.reference), &new.version.digest);
         let config = &context.config_option;
@@ -75,7 +83,8 @@ impl Install {
             println!("Nothing was installed.");
             return Ok(ExitCode::FAILURE);
         };
-        context.plugins.install(&id, &reference, &new, grants)?;
+        context.plugins.install(&id, &reference, &earlier.data, &new, grants)?;
+        earlier.carry_out(&context, &id).await?;
         let installed = context.config.clone().with_installed()?;
         let spec = installed.plugins.iter().chain(&installed.agent).find(|spec| spec.id == id);
         for what in spec.map(|spec| missing_directories(&spec.grants)).unwrap_or_default() {

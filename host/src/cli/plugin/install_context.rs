@@ -52,6 +52,11 @@ impl InstallContext {
         Ok(Self { config, plugins, clock, lock, file: file.config.clone(), config_option, running })
     }
 
+    /// The folder of everything that is kept for this configuration.
+    pub(super) fn state(&self) -> &Path {
+        self.config.state.as_deref().unwrap_or(Path::new(""))
+    }
+
     /// That of the configuration file.
     pub(super) fn folder(&self) -> &Path {
         self.lock.parent().unwrap_or(Path::new("."))

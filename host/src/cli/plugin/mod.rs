@@ -2,6 +2,7 @@
 
 mod accept;
 mod consent;
+mod earlier_data;
 mod install;
 mod install_context;
 mod list;

@@ -1,15 +1,21 @@
 //! `portcullis plugin remove`.
 
+use super::earlier_data;
 use super::install_context::InstallContext;
 use crate::cli::options::ConfigFile;
 use crate::cli::prompt::Agreement;
-use services::state;
+use anyhow::Context;
+use platform::telemetry::printable;
+use services::plugin_data;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub(in crate::cli) struct Remove {
     /// The plugin's name.
     name: String,
+    /// Keep its data for when it is installed again.
+    #[arg(long)]
+    keep_data: bool,
     #[command(flatten)]
     agreement: Agreement,
     #[command(flatten)]
@@ -19,16 +25,24 @@ pub(in crate::cli) struct Remove {
 impl Remove {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let context = InstallContext::open(&self.file)?;
-        let id = context.find(&context.plugins.load_lockfile()?, &self.name)?;
-        let command = format!("portcullis plugin remove {}{}", id.table(), context.config_option);
-        if !self.agreement.get(&format!("Remove [{}], with its grants and its data?", id.table()), &command)? {
+        let lock = context.plugins.load_lockfile()?;
+        let id = context.find(&lock, &self.name)?;
+        let entry = lock.get(&id).context("the plugin is not installed any more")?;
+        let data = entry.data_key(&id);
+        let kept = plugin_data::kept(&context.config.host_environment(), &id).await?;
+        let what = earlier_data::removed_with(kept.get(&data), self.keep_data, context.state());
+        let keeps = if self.keep_data { " --keep-data" } else { "" };
+        let command = format!("portcullis plugin remove {}{keeps}{}", id.table(), context.config_option);
+        let question = format!("Remove [{id}] from {}, with {what}?", printable(&entry.reference));
+        if !self.agreement.get(&question, &command)? {
             println!("Nothing was removed.");
             return Ok(ExitCode::FAILURE);
         }
         context.plugins.remove(&id)?;
-        // Otherwise the next plugin of that name would get the data.
-        state::forget(&context.config.host_environment(), &id).await?;
-        println!("[{}] is removed. {}", id.table(), context.running);
+        if !self.keep_data {
+            earlier_data::remove(&context, &id, &data).await?;
+        }
+        println!("[{id}] is removed. {}", context.running);
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -12,7 +12,7 @@ use platform::file_descriptors;
 use plugins::calls::{CallRequest, Runner};
 use plugins::catalog::Plugin;
 use plugins::loading::Loader;
-use policy::{HostEnvironment, PluginId, PluginSpec, Requests, Side};
+use policy::{DataKey, HostEnvironment, PluginId, PluginSpec, Requests, Side};
 use runtime::engine::HeldResources;
 use runtime::imports::{CallContext, ClientLink, HostServices, OpenFiles};
 use runtime::journal::CallJournal;
@@ -47,6 +47,7 @@ impl TestRun {
         let state = Arc::new(TestState::new()?);
         tested.loader.set_environment(HostEnvironment { environment, state: Some(state.folder()) });
         let spec = PluginSpec {
+            data: DataKey::configured(&id),
             id,
             source: tested.component.clone(),
             digest: None,

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use bytesize::ByteSize;
 use data_encoding::HEXLOWER;
 use platform::sync::Mutex;
-use policy::{PluginId, Principal, PrivateOrigins};
+use policy::{DataKey, PluginId, Principal, PrivateOrigins};
 use protocol::content::to_blocks;
 use runtime::engine::TaskOwner;
 use runtime::imports::{
@@ -197,7 +197,8 @@ impl Chunks {
             plugin: self.plugin.cli_name(),
             call: self.call.to_string(),
             correlation_id: self.correlation.clone(),
-            // No call reads a log.
+            // No call reads a log, and no log outlives the process.
+            data: DataKey::configured(&self.plugin),
             knows: PrivateOrigins::new(),
         };
         Run { source, tool: self.tool.to_string() }

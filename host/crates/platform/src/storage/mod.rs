@@ -30,6 +30,8 @@ mod streams;
 mod tests;
 mod token_store;
 mod value_store;
+#[cfg(test)]
+mod value_store_tests;
 mod value_tables;
 mod worker;
 
@@ -42,5 +44,5 @@ pub use session_store::SessionStore;
 pub use sessions::{SessionAdmission, SessionQuota, StoredSession};
 pub use streams::{StreamEvent, StreamKey, StreamRecord, WaitingStream};
 pub use token_store::{TokenStore, TokenStoreError};
-pub use value_store::{PutCondition, PutOutcome, StoredValue, ValueOwner, ValueQuota, ValueStore};
+pub use value_store::{PutCondition, PutOutcome, StoredValue, ValueCount, ValueOwner, ValueQuota, ValueStore};
 pub use worker::{PendingResult, RejectedJob};

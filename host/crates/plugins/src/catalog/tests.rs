@@ -7,7 +7,7 @@ use super::{
 use crate::components::PluginCode;
 use crate::offer::{self, CheckedOffer, definitions_digest};
 use platform::changes::{Change, ChangeNotifier, ListPart};
-use policy::{Authority, Digest, Grants, Limits, PluginId, PluginSpec, Side};
+use policy::{Authority, DataKey, Digest, Grants, Limits, PluginId, PluginSpec, Side};
 use runtime::imports::{AgentError, Offer, ReverseCall};
 use std::sync::Arc;
 
@@ -22,6 +22,7 @@ fn plugin(name: &str, prefix: bool, code: &str, offer: Offer) -> Arc<Plugin> {
         metrics: Arc::new(metrics.for_plugin(&id.table(), [""])),
         authority: Arc::new(Authority::none(id.clone())),
         spec: PluginSpec {
+            data: DataKey::configured(&id),
             id,
             source: "x".into(),
             digest: None,

@@ -8,7 +8,7 @@ use super::store::{ComponentStore, ComponentStoreError};
 use crate::package;
 use platform::audit::{Audit, AuditEvent, AuditRecord, NotRecorded};
 use platform::clock::Clock;
-use policy::{Authority, Digest, PluginId};
+use policy::{Authority, DataKey, Digest, PluginId};
 use std::path::PathBuf;
 use std::sync::Arc;
 use toml_edit::Table;
@@ -73,13 +73,21 @@ impl Installer {
         &self.store
     }
 
-    pub fn install(&self, id: &PluginId, reference: &str, new: &Candidate, grants: Table) -> Result<(), InstallError> {
+    /// Installs a plugin that finds this data.
+    pub fn install(
+        &self,
+        id: &PluginId,
+        reference: &str,
+        data: &DataKey,
+        new: &Candidate,
+        grants: Table,
+    ) -> Result<(), InstallError> {
         let approved = self.clock.wall();
         self.change(Some(new), |lockfile| {
             if lockfile.get(id).is_some() {
                 return Err(InstallError::Installed(id.table()));
             }
-            let mut entry = InstalledPlugin::new(reference.to_owned(), new.version.clone(), approved);
+            let mut entry = InstalledPlugin::new(reference.to_owned(), data, new.version.clone(), approved);
             set_grants(id, &mut entry, grants)?;
             let lines = grant_lines::list(entry.grants_table());
             lockfile.insert(id, entry);
@@ -205,6 +213,19 @@ impl Installer {
             let entry = lockfile.remove(id).ok_or_else(|| InstallError::NotInstalled(id.table()))?;
             Ok(((), vec![of_install(id, "removed", &entry.reference, &entry.installed)]))
         })
+    }
+
+    /// The lock files of other configurations with the same state folder whose plugin of this name finds this data.
+    pub fn others_with(&self, id: &PluginId, data: &DataKey) -> Result<Vec<PathBuf>, InstallError> {
+        let mut others = self.store.lock(&self.lockfile)?.users()?;
+        others.retain(|path| *path != self.lockfile);
+        let mut found = Vec::new();
+        for path in others {
+            if Lockfile::load(&path)?.get(id).is_some_and(|entry| entry.data_key(id) == *data) {
+                found.push(path);
+            }
+        }
+        Ok(found)
     }
 
     /// Restores the component of the installed version, when its file is missing or was changed.

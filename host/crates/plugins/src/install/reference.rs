@@ -73,6 +73,15 @@ impl Reference {
         }
     }
 
+    /// Where all versions are: without tag and digest.
+    pub fn source(&self) -> String {
+        match self {
+            Self::File(_) => format!("file:{}", self.location()),
+            Self::Web { url, .. } => url.to_string(),
+            Self::Oci(_) => format!("oci://{}", self.location()),
+        }
+    }
+
     /// The location that `[sources]` matches: a path, or host and path without tag and digest.
     pub fn location(&self) -> String {
         match self {

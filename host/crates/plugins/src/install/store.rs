@@ -76,7 +76,7 @@ impl ComponentStoreGuard<'_> {
     /// nothing is removed, since its components are unknown.
     pub(super) fn prune(&self) -> Result<(), ComponentStoreError> {
         let mut used = BTreeSet::new();
-        for user in self.users().map_err(self.store.fail())? {
+        for user in self.users()? {
             match Lockfile::load(&user) {
                 Ok(lock) => {
                     used.extend(
@@ -106,7 +106,11 @@ impl ComponentStoreGuard<'_> {
 
     /// The existing lock files that use the store. A list that cannot be read is an error: without it, components of
     /// others would be removed.
-    fn users(&self) -> io::Result<Vec<PathBuf>> {
+    pub(super) fn users(&self) -> Result<Vec<PathBuf>, ComponentStoreError> {
+        self.read_users().map_err(self.store.fail())
+    }
+
+    fn read_users(&self) -> io::Result<Vec<PathBuf>> {
         let unusable = |why: &str| {
             let what = "make it a file with the path of each lock file that uses this folder, a line each";
             io::Error::other(format!("its file `{USERS}` {why}; {what}"))
@@ -125,7 +129,7 @@ impl ComponentStoreGuard<'_> {
         let line = user.to_str().filter(|line| !line.contains('\n'));
         let line =
             line.ok_or_else(|| io::Error::other(format!("the path {user:?} has a line break or is not UTF-8")))?;
-        let mut users = self.users()?;
+        let mut users = self.read_users()?;
         if users.iter().any(|known| known == user) {
             return Ok(());
         }

@@ -113,8 +113,8 @@ impl Loader {
         let asked = inspection.manifest.as_ref().and_then(|manifest| manifest.survive);
         let survive = spec.limits.survive.or(asked.filter(|asked| *asked == Survive::PowerLoss));
         let environment = self.environment.read().clone();
-        let authority =
-            Arc::new(Authority::new(spec.id.clone(), &requests, &spec.grants).with_environment(&environment));
+        let authority = Authority::new(spec.id.clone(), &requests, &spec.grants);
+        let authority = Arc::new(authority.with_environment(&environment, &spec.data));
         for grant in authority.unrequested_grants() {
             tracing::warn!(plugin = %spec.id, "the grant `{grant}` has no effect: the plugin's manifest does not request it");
         }

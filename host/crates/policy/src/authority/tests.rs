@@ -99,13 +99,13 @@ fn the_machine_gives_what_both_keys_name() {
     let environment = [("TZ", "UTC"), ("HOME", "/home/x"), ("UNSET", "no")];
     let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     let machine = HostEnvironment { environment, state: Some("/state".into()) };
-    let whole = authority(&requests, grants).with_environment(&machine);
+    let whole = authority(&requests, grants).with_environment(&machine, &DataKey::from_stored("plugins.p"));
     assert_eq!(whole.environment(), [("TZ".to_owned(), "UTC".to_owned())]);
     assert_eq!(whole.scratch_folder().unwrap(), (Path::new("/state/scratch/plugins.p"), 64 << 20));
     assert!(whole.path("/own/x", Access::Write).is_ok() && whole.path("/own/../x", Access::Read).is_err());
     assert!(whole.variable("TZ").is_ok() && whole.variable("HOME").is_err() && whole.variable("UNSET").is_err());
     for (requests, grants) in [("", grants), (requests.as_str(), "")] {
-        let nothing = authority(requests, grants).with_environment(&machine);
+        let nothing = authority(requests, grants).with_environment(&machine, &DataKey::from_stored("plugins.p"));
         assert!(nothing.environment().is_empty() && nothing.mounts().is_empty());
     }
 }

@@ -52,6 +52,6 @@ impl CallScope {
 
     /// For what the call leaves behind.
     pub(super) fn provenance(&self) -> Provenance {
-        Provenance::for_call(self.authority.plugin(), &self.context, self.lineage.private_origins())
+        Provenance::for_call(&self.authority, &self.context, self.lineage.private_origins())
     }
 }

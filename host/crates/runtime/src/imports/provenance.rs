@@ -1,7 +1,7 @@
 //! Which plugin and call something comes from.
 
 use super::types::CallContext;
-use policy::{PluginId, PrivateOrigins};
+use policy::{Authority, DataKey, PrivateOrigins};
 use serde::Serialize;
 
 /// The plugin and call that produced something. Clients see it; the JSON form is in `wit/extensions/meta.md`.
@@ -14,6 +14,9 @@ pub struct Provenance {
     /// Chosen by the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<String>,
+    /// Whose data it is.
+    #[serde(skip)]
+    pub data: DataKey,
     /// What the call had seen of private results. What calls leave behind is kept apart by it: a call finds nothing, and is
     /// refused nothing, because of what another one left that had seen more.
     #[serde(skip)]
@@ -21,9 +24,10 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    pub fn for_call(plugin: &PluginId, call: &CallContext, knows: PrivateOrigins) -> Self {
-        let (plugin, call, correlation_id) = (plugin.cli_name(), call.id.to_string(), call.correlation_id.clone());
-        Self { plugin, call, correlation_id, knows }
+    pub fn for_call(authority: &Authority, call: &CallContext, knows: PrivateOrigins) -> Self {
+        let (plugin, data) = (authority.plugin().cli_name(), authority.data().clone());
+        let (call, correlation_id) = (call.id.to_string(), call.correlation_id.clone());
+        Self { plugin, call, correlation_id, data, knows }
     }
 
     /// Whether its call may notice what that one left behind.

@@ -11,7 +11,7 @@ use super::types::{BudgetKind, Exhaustion, GuestDenial};
 use crate::journal::{Again, CallJournal, bytes};
 use async_trait::async_trait;
 use platform::text::truncate_chars;
-use policy::{PluginId, Principal, PrivateOrigins, StateGrant, is_name};
+use policy::{DataKey, Principal, PrivateOrigins, StateGrant, is_name};
 use serde::{Deserialize, Serialize};
 
 /// Length of a key in bytes.
@@ -45,7 +45,8 @@ impl ErrorName for StateError {
 
 #[derive(Debug, Clone)]
 pub struct StateOwner {
-    pub plugin: PluginId,
+    /// Of the plugin that calls.
+    pub data: DataKey,
     pub principal: Principal,
     /// What the call has seen of private results. It finds only what was stored by calls that had seen no others.
     pub knows: PrivateOrigins,
@@ -248,8 +249,8 @@ impl<'a> PluginState<'a> {
     /// Whose values the call uses.
     fn owner(&self) -> StateOwner {
         let CallScope { authority, lineage, context, .. } = self.scope;
-        let (plugin, principal) = (authority.plugin().clone(), context.principal.clone());
-        StateOwner { plugin, principal, knows: lineage.private_origins() }
+        let (data, principal) = (authority.data().clone(), context.principal.clone());
+        StateOwner { data, principal, knows: lineage.private_origins() }
     }
 }
 
@@ -266,7 +267,7 @@ mod tests {
     use super::*;
     use crate::imports::CallContext;
     use platform::sync::Mutex;
-    use policy::{Authority, Limits, Lineage, Origin, Side};
+    use policy::{Authority, Limits, Lineage, Origin, PluginId, Side};
     use std::sync::Arc;
 
     /// Keeps the last value, and who stored it.

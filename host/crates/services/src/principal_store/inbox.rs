@@ -5,7 +5,7 @@
 use super::context::{MAX_AGE, format_date};
 use super::quota::{EVENT_RATE, Usage, take};
 use platform::text::truncate_chars;
-use policy::{PrivateOrigins, TokenBucket};
+use policy::{DataKey, PrivateOrigins, TokenBucket};
 use runtime::imports::{Exhaustion, PluginEvent, Provenance};
 use serde::Serialize;
 use serde_json::Value;
@@ -30,7 +30,7 @@ pub(super) struct Inbox {
     pub(super) newest: u64,
     /// The newest event when it was last stored or read.
     pub(super) stored: u64,
-    pub(super) senders: BTreeMap<(String, PrivateOrigins), InboxSender>,
+    pub(super) senders: BTreeMap<(DataKey, PrivateOrigins), InboxSender>,
 }
 
 #[derive(Clone)]
@@ -145,7 +145,7 @@ impl Inbox {
         if self.has_seen(&source, &event) {
             return Ok(false);
         }
-        let writer = (source.plugin.clone(), source.knows.clone());
+        let writer = (source.data.clone(), source.knows.clone());
         let sender = self.senders.entry(writer).or_insert_with(|| InboxSender::new(now));
         take(&mut sender.bucket, EVENT_RATE, now)?;
         if let Some(key) = &event.dedupe_key {
@@ -168,8 +168,7 @@ impl Inbox {
     }
 
     pub(super) fn has_seen(&self, source: &Provenance, event: &PluginEvent) -> bool {
-        let noticed =
-            |(plugin, knew): &(String, PrivateOrigins)| *plugin == source.plugin && knew.is_subset(&source.knows);
+        let noticed = |(data, knew): &(DataKey, PrivateOrigins)| *data == source.data && knew.is_subset(&source.knows);
         self.senders.iter().any(|(writer, sender)| noticed(writer) && sender.has_seen(event))
     }
 

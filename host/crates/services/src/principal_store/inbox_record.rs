@@ -3,8 +3,8 @@
 use super::context::MAX_AGE;
 use super::inbox::{Inbox, InboxEntry, InboxSender};
 use super::moment::{Moment, from_millis, millis};
-use super::source_record::SourceRecord;
-use policy::PrivateOrigins;
+use super::source_record::{SourceRecord, data_key};
+use policy::{DataKey, PrivateOrigins};
 use runtime::imports::{PluginEvent, Provenance};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,7 @@ struct EventRecord {
 /// A deduplication key.
 #[derive(Serialize, Deserialize)]
 struct SeenRecord {
+    /// The key of its data; its name, if an earlier version has written it.
     plugin: String,
     knows: PrivateOrigins,
     event: String,
@@ -46,9 +47,9 @@ impl Inbox {
             let (time, expires) = (millis(*wall), moment.date(*expires));
             EventRecord { number: *number, event: event.clone(), source: source.into(), time, expires }
         });
-        let seen = self.senders.iter().flat_map(|((plugin, knows), sender)| {
+        let seen = self.senders.iter().flat_map(|((data, knows), sender)| {
             sender.seen.iter().map(|(event, key, until)| SeenRecord {
-                plugin: plugin.clone(),
+                plugin: data.to_string(),
                 knows: knows.clone(),
                 event: event.clone(),
                 key: key.clone(),
@@ -60,7 +61,7 @@ impl Inbox {
     }
 
     /// Without what is over. Events of plugins that are not there are kept and not shown.
-    pub(super) fn from_record(record: InboxRecord, moment: Moment, is_there: &dyn Fn(&str) -> bool) -> Self {
+    pub(super) fn from_record(record: InboxRecord, moment: Moment, is_there: &dyn Fn(&DataKey) -> bool) -> Self {
         let InboxRecord { name, newest, events, seen } = record;
         // There is a number for the next event, whatever is stored.
         let newest = newest.min(u64::MAX / 2);
@@ -68,12 +69,13 @@ impl Inbox {
         for EventRecord { number, event, source, time, expires } in events {
             let (Some(expires), Some(wall)) = (moment.end(expires, MAX_AGE), from_millis(time)) else { continue };
             let source = Provenance::from(source);
-            let is_hidden = !is_there(&source.plugin);
+            let is_hidden = !is_there(&source.data);
             inbox.events.push_back(InboxEntry { number, event, source, wall, expires, is_hidden });
         }
         for SeenRecord { plugin, knows, event, key, expires } in seen {
             let Some(until) = moment.end(expires, MAX_AGE) else { continue };
-            let sender = inbox.senders.entry((plugin, knows)).or_insert_with(|| InboxSender::new(moment.now));
+            let sender =
+                inbox.senders.entry((data_key(&plugin), knows)).or_insert_with(|| InboxSender::new(moment.now));
             sender.remember(event, key, until);
         }
         inbox.shrink();

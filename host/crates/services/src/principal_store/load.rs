@@ -12,7 +12,7 @@ use super::record::{Content, Record};
 use super::save::run;
 use super::store::PrincipalStore;
 use platform::durable::{self, DurableError, DurableStore, Expected, Key, Strength};
-use policy::DistinctNames;
+use policy::{DataKey, DistinctNames};
 use std::sync::Arc;
 
 /// Records of a page of the list.
@@ -34,12 +34,12 @@ enum Fate {
 }
 
 impl PrincipalStore {
-    /// Goes on from what is stored, and stores what changes from now on. `is_there` says whether there is a plugin of a name: what
+    /// Goes on from what is stored, and stores what changes from now on. `is_there` says whether there is a plugin with some data: what
     /// others have published is not shown.
     pub async fn keep_in(
         self: &Arc<Self>,
         store: Arc<dyn DurableStore>,
-        is_there: impl Fn(&str) -> bool + Send + Sync + 'static,
+        is_there: impl Fn(&DataKey) -> bool + Send + Sync + 'static,
     ) {
         let keeper = self.keeper.get_or_init(|| Keeper::new(store, Box::new(is_there)));
         self.state.lock().unsaved.is_kept = true;
@@ -101,12 +101,18 @@ impl PrincipalStore {
 
 impl OwnerData {
     /// What is published is bounded as if it were published now.
-    fn take_in(&mut self, content: Content, others: Usage, moment: Moment, is_there: &dyn Fn(&str) -> bool) -> Fate {
+    fn take_in(
+        &mut self,
+        content: Content,
+        others: Usage,
+        moment: Moment,
+        is_there: &dyn Fn(&DataKey) -> bool,
+    ) -> Fate {
         let none = Usage::default();
         match content {
             Content::Resource(record) => {
                 let Some((tail, resource)) = record.into_stored(moment) else { return Fate::Expired };
-                if !is_there(&resource.source.plugin) {
+                if !is_there(&resource.source.data) {
                     return Fate::Hidden;
                 }
                 if self.check_quota(others, &resource.source, none, resource.usage()).is_err() {
@@ -116,14 +122,13 @@ impl OwnerData {
             }
             Content::Prompt(record) => {
                 let Some(prompt) = record.into_stored(moment) else { return Fate::Expired };
-                let plugin = &prompt.source.plugin;
-                if !is_there(plugin) {
+                if !is_there(&prompt.source.data) {
                     return Fate::Hidden;
                 }
                 if self.check_quota(others, &prompt.source, none, prompt.usage()).is_err() {
                     return Fate::NoRoom;
                 }
-                self.prompts.insert(full_name(plugin, &prompt.prompt.name), prompt);
+                self.prompts.insert(full_name(&prompt.source.plugin, &prompt.prompt.name), prompt);
             }
             Content::Inbox(record) => {
                 let inbox = Inbox::from_record(record, moment, is_there);

@@ -7,7 +7,7 @@ use super::prompt::StoredPrompt;
 use super::quota::{MAX_ITEM, MAX_OWNER, MAX_PLUGIN, MAX_TOTAL, Usage, WRITE_RATE, take};
 use super::resource::{self, StoredResource};
 use super::run::StoredRun;
-use policy::{PrivateOrigins, TokenBucket};
+use policy::{DataKey, PrivateOrigins, TokenBucket};
 use runtime::imports::{BudgetKind, Exhaustion, Provenance};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
@@ -23,7 +23,7 @@ pub(super) struct OwnerData {
     pub(super) runs: VecDeque<StoredRun>,
     /// Its usage when it was changed last.
     pub(super) counted: Usage,
-    writes: BTreeMap<(String, PrivateOrigins), TokenBucket>,
+    writes: BTreeMap<(DataKey, PrivateOrigins), TokenBucket>,
 }
 
 impl OwnerData {
@@ -59,7 +59,7 @@ impl OwnerData {
         if new.bytes > MAX_ITEM {
             return Err(Exhaustion { budget: BudgetKind::Stored, limit: MAX_ITEM });
         }
-        let own = |by: &Provenance| by.plugin == source.plugin && source.may_notice(by);
+        let own = |by: &Provenance| by.data == source.data && source.may_notice(by);
         self.published(own).minus(old).plus(new).within(MAX_PLUGIN)?;
         self.published(|by| source.may_notice(by)).minus(old).plus(new).within(MAX_OWNER)?;
         others.plus(self.usage()).minus(old).plus(new).within(MAX_TOTAL)
@@ -67,7 +67,7 @@ impl OwnerData {
 
     /// Counts one change by a plugin.
     pub(super) fn write(&mut self, source: &Provenance, now: Instant) -> Result<(), Exhaustion> {
-        let writer = (source.plugin.clone(), source.knows.clone());
+        let writer = (source.data.clone(), source.knows.clone());
         let bucket = self.writes.entry(writer).or_insert_with(|| TokenBucket::new(WRITE_RATE, now));
         take(bucket, WRITE_RATE, now)
     }

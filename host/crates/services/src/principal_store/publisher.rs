@@ -40,7 +40,7 @@ impl Publisher for PrincipalStore {
         let tail = resource::tail(&source, path);
         self.with_writer(owner, |own, context| {
             own.write(&source, context.now)?;
-            let Some(resource) = own.resources.get(&tail) else {
+            let Some(resource) = own.resources.get(&tail).filter(|there| there.source.data == source.data) else {
                 return put_resource(own, context, &tail, (body, ResourceAttributes::default(), source));
             };
             let old = resource.usage();
@@ -67,7 +67,8 @@ impl Publisher for PrincipalStore {
         let tail = resource::tail(&source, path);
         self.with_owner(owner, |own, context| {
             own.write(&source, context.now)?;
-            own.resources.remove(&tail).ok_or(PublishError::NotFound)?;
+            own.resources.get(&tail).filter(|there| there.source.data == source.data).ok_or(PublishError::NotFound)?;
+            own.resources.remove(&tail);
             context.resources_changed();
             context.changed(&resource::uri(&tail));
             context.store(Item::Resource(tail), Over::Anything);
@@ -85,7 +86,7 @@ impl Publisher for PrincipalStore {
     fn remove_prompt(&self, owner: &Principal, source: Provenance, name: &str) -> Result<(), PublishError> {
         self.with_owner(owner, |own, context| {
             own.write(&source, context.now)?;
-            remove_prompt(own, context, &source.plugin, name)
+            remove_prompt(own, context, &source, name)
         })
     }
 }
@@ -155,12 +156,12 @@ fn check_name(own: &OwnerData, name: &str, plugin: &String) -> Result<(), Publis
 fn remove_prompt(
     own: &mut OwnerData,
     context: &mut OwnerContext<'_>,
-    plugin: &str,
+    source: &Provenance,
     name: &str,
 ) -> Result<(), PublishError> {
-    let name = full_name(plugin, name);
+    let name = full_name(&source.plugin, name);
     // Plugin `a` with `_b` and plugin `a_` with `b` share one name for clients.
-    own.prompts.get(&name).filter(|there| there.source.plugin == plugin).ok_or(PublishError::NotFound)?;
+    own.prompts.get(&name).filter(|there| there.source.data == source.data).ok_or(PublishError::NotFound)?;
     own.prompts.remove(&name);
     context.prompts_changed();
     context.store(Item::Prompt(name), Over::Anything);

@@ -9,7 +9,7 @@ use crate::host::Backends;
 use async_trait::async_trait;
 use http::HeaderMap;
 use http_body_util::BodyExt as _;
-use policy::{PluginId, Principal, StateGrant};
+use policy::{DataKey, PluginId, Principal, StateGrant};
 use runtime::imports::{
     ConnectionError, ConnectionRequest, ConnectionResponse, Connections, Egress, ExpectedVersion, HostServices, Http,
     HttpBody, HttpError, HttpRequest, ModelAnswer, ModelError, ModelProvider, SampleRequest, StateEntry, StateError,
@@ -19,11 +19,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Of the call with this id.
-pub(super) fn backends(backends: Backends, call: Arc<str>, plugin: PluginId, notes: &Notes) -> Backends {
+pub(super) fn backends(backends: Backends, call: Arc<str>, data: DataKey, notes: &Notes) -> Backends {
     let Backends { services, model } = backends;
     let services = HostServices {
         egress: Arc::new(RecordedEgress { egress: services.egress, call, notes: notes.clone() }),
-        state: Arc::new(RecordedState { state: services.state, plugin, notes: notes.clone() }),
+        state: Arc::new(RecordedState { state: services.state, data, notes: notes.clone() }),
         connections: Arc::new(RecordedConnections { connections: services.connections, notes: notes.clone() }),
         ..services
     };
@@ -101,13 +101,13 @@ impl ModelProvider for RecordedModel {
 
 struct RecordedState {
     state: Arc<dyn StateStore>,
-    plugin: PluginId,
+    data: DataKey,
     notes: Notes,
 }
 
 impl RecordedState {
     fn found(&self, owner: &StateOwner, any: bool) {
-        if any && owner.plugin == self.plugin {
+        if any && owner.data == self.data {
             self.notes.hint(
                 "it found state that is kept, and a transcript begins with none: record the calls that store it into the \
                  same file, first",
@@ -158,7 +158,7 @@ impl StateStore for RecordedState {
 
     fn session_id(&self, owner: &StateOwner) -> Option<u128> {
         let id = self.state.session_id(owner);
-        if id.is_some() && owner.plugin == self.plugin {
+        if id.is_some() && owner.data == self.data {
             self.notes.hint("it asked for the id of its session, which is another one in a replay");
         }
         id

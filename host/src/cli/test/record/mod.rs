@@ -85,7 +85,7 @@ impl Recording {
 
     /// What stands behind the imports of the host in which the call is made.
     pub(in crate::cli) fn backends(&self, backends: Backends) -> Backends {
-        backends::backends(backends, self.call.clone(), self.spec.id.clone(), &self.notes)
+        backends::backends(backends, self.call.clone(), self.spec.data.clone(), &self.notes)
     }
 
     /// The link of the call.

@@ -7,7 +7,7 @@ use crate::install::atomic_file::testing::{Fault, inject};
 use crate::loading::ExaminedComponent;
 use crate::package::{Claims, Inspection};
 use platform::clock::SystemClock;
-use policy::Side;
+use policy::{DataKey, Side};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
@@ -50,6 +50,10 @@ fn id() -> PluginId {
     PluginId { side: Side::Server, name: "a".into() }
 }
 
+fn data() -> DataKey {
+    DataKey::installed(&id(), "file:/a.wasm")
+}
+
 fn grants(text: &str) -> Table {
     text.parse::<toml_edit::DocumentMut>().unwrap().into_table()
 }
@@ -75,8 +79,8 @@ fn a_plugin_is_installed_updated_and_removed() {
     let folder = tempfile::tempdir().unwrap();
     let plugins = plugins(folder.path());
     let (one, two) = (candidate(b"one", "1.0.0", "state = true"), candidate(b"two", "1.1.0", ""));
-    plugins.install(&id(), "file:/a.wasm", &one, grants("state = {}")).unwrap();
-    assert!(matches!(plugins.install(&id(), "x", &one, Table::new()), Err(InstallError::Installed(_))));
+    plugins.install(&id(), "file:/a.wasm", &data(), &one, grants("state = {}")).unwrap();
+    assert!(matches!(plugins.install(&id(), "x", &data(), &one, Table::new()), Err(InstallError::Installed(_))));
     let updated = plugins.update(&id(), &one.version.digest, &two, false).unwrap();
     assert!(matches!(updated, UpdateOutcome::Installed(_)));
     assert!(matches!(plugins.update(&id(), &one.version.digest, &two, false), Err(InstallError::Changed(_))));
@@ -101,7 +105,8 @@ fn a_plugin_is_installed_updated_and_removed() {
 fn a_grant_without_effect_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let plugins = plugins(folder.path());
-    let error = plugins.install(&id(), "x", &candidate(b"one", "1.0.0", ""), grants("env = [\"TZ\"]")).unwrap_err();
+    let error =
+        plugins.install(&id(), "x", &data(), &candidate(b"one", "1.0.0", ""), grants("env = [\"TZ\"]")).unwrap_err();
     assert!(error.to_string().contains("the grant `env` would have no effect"), "{error}");
     assert_eq!(versions(&plugins), (None, None));
 }
@@ -112,8 +117,8 @@ fn components_of_another_configuration_are_kept() {
     let (one, other) =
         (plugins(folder.path()), Installer { lockfile: folder.path().join("q.lock"), ..plugins(folder.path()) });
     let same = candidate(b"one", "1.0.0", "");
-    one.install(&id(), "x", &same, Table::new()).unwrap();
-    other.install(&id(), "x", &same, Table::new()).unwrap();
+    one.install(&id(), "x", &data(), &same, Table::new()).unwrap();
+    other.install(&id(), "x", &data(), &same, Table::new()).unwrap();
     one.remove(&id()).unwrap();
     assert_eq!(versions(&other), (Some(Digest::sha256(b"one")), None));
     // The damaged lock file may still refer to the component.
@@ -129,7 +134,7 @@ fn a_failing_disk_leaves_the_old_state_or_the_new() {
         let plugins = plugins(folder.path());
         let new = candidate(b"one", "1.0.0", "");
         inject(Some(Fault::Fail(step)));
-        let result = plugins.install(&id(), "x", &new, Table::new());
+        let result = plugins.install(&id(), "x", &data(), &new, Table::new());
         inject(None);
         let (installed, _) = versions(&plugins);
         // Once the lock file is renamed the plugin is installed, even if an error is returned.
@@ -140,7 +145,7 @@ fn a_failing_disk_leaves_the_old_state_or_the_new() {
         );
         if installed.is_none() {
             assert!(result.is_err(), "{step:?}");
-            plugins.install(&id(), "x", &new, Table::new()).unwrap();
+            plugins.install(&id(), "x", &data(), &new, Table::new()).unwrap();
             assert_eq!(versions(&plugins).0, Some(Digest::sha256(b"one")));
         }
         assert_eq!(components(&plugins), 1, "{step:?}");
@@ -154,7 +159,7 @@ fn a_rollback_gives_the_intersection_of_both_grants() {
     let asks = "state = true\nenv = [\"TZ\", \"LANG\"]";
     let (one, two) = (candidate(b"one", "1.0.0", asks), candidate(b"two", "1.1.0", asks));
     let before = "# why\nenv = [\"TZ\"]\nstate = { keys = 5 }\n";
-    plugins.install(&id(), "file:/a.wasm", &one, grants(before)).unwrap();
+    plugins.install(&id(), "file:/a.wasm", &data(), &one, grants(before)).unwrap();
     let back = |to: &[u8]| plugins.roll_back(&id(), &Digest::sha256(to));
     assert!(matches!(back(b"one"), Err(InstallError::NoPrevious(_))));
     plugins.update(&id(), &one.version.digest, &two, false).unwrap();
@@ -178,7 +183,7 @@ fn a_rollback_gives_the_intersection_of_both_grants() {
 fn a_rollback_keeps_the_staged_version() {
     let folder = tempfile::tempdir().unwrap();
     let plugins = plugins(folder.path());
-    plugins.install(&id(), "x", &candidate(b"one", "1.0.0", ""), Table::new()).unwrap();
+    plugins.install(&id(), "x", &data(), &candidate(b"one", "1.0.0", ""), Table::new()).unwrap();
     plugins.update(&id(), &Digest::sha256(b"one"), &candidate(b"two", "1.1.0", ""), false).unwrap();
     plugins.update(&id(), &Digest::sha256(b"two"), &candidate(b"three", "1.2.0", "state = true"), false).unwrap();
     plugins.roll_back(&id(), &Digest::sha256(b"one")).unwrap();
@@ -190,7 +195,7 @@ fn a_rollback_keeps_the_staged_version() {
 fn a_rollback_needs_an_intact_component() {
     let folder = tempfile::tempdir().unwrap();
     let plugins = plugins(folder.path());
-    plugins.install(&id(), "x", &candidate(b"one", "1.0.0", ""), Table::new()).unwrap();
+    plugins.install(&id(), "x", &data(), &candidate(b"one", "1.0.0", ""), Table::new()).unwrap();
     plugins.update(&id(), &Digest::sha256(b"one"), &candidate(b"two", "1.1.0", ""), false).unwrap();
     let path = plugins.store.path(&Digest::sha256(b"one"));
     let text = std::fs::read(folder.path().join("p.lock")).unwrap();
@@ -231,7 +236,7 @@ fn a_crash_during_a_rollback_leaves_the_old_state_or_the_new() {
     for (at, step) in STEPS.iter().enumerate().skip(4) {
         let folder = tempfile::tempdir().unwrap();
         let plugins = plugins(folder.path());
-        plugins.install(&id(), "x", &candidate(b"one", "1.0.0", ""), Table::new()).unwrap();
+        plugins.install(&id(), "x", &data(), &candidate(b"one", "1.0.0", ""), Table::new()).unwrap();
         plugins.update(&id(), &Digest::sha256(b"one"), &candidate(b"two", "1.1.0", ""), false).unwrap();
         run_aborting(folder.path(), at, "roll back");
         let expected = match step {
@@ -253,7 +258,7 @@ fn a_crash_during_an_update_leaves_the_old_state_or_the_new() {
     for (at, step) in STEPS.iter().enumerate().skip(2) {
         let folder = tempfile::tempdir().unwrap();
         let plugins = plugins(folder.path());
-        plugins.install(&id(), "x", &candidate(b"one", "1.0.0", ""), Table::new()).unwrap();
+        plugins.install(&id(), "x", &data(), &candidate(b"one", "1.0.0", ""), Table::new()).unwrap();
         run_aborting(folder.path(), at, "update");
         let new = matches!(step, CrashPoint::LockfileRenamed | CrashPoint::Pruned);
         let expected = Digest::sha256(if new { b"two" } else { b"one" });

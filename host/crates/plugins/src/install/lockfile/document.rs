@@ -3,7 +3,7 @@
 use super::installed_plugin::{InstalledPlugin, OriginalTables};
 use super::read::{read_text, split};
 use platform::folder::Folder;
-use policy::{PluginId, Side};
+use policy::{DataKey, PluginId, Side};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -79,6 +79,12 @@ impl Lockfile {
         if tables.version != FORMAT {
             let found = tables.version;
             return Err(fail(format!("it is of format {found}, this host knows {FORMAT}: use the host that wrote it")));
+        }
+        for (side, entries) in [(Side::Server, &tables.plugins), (Side::Agent, &tables.agent)] {
+            for (name, data) in entries.iter().filter_map(|(name, entry)| Some((name, entry.data.as_deref()?))) {
+                let id = PluginId { side, name: name.as_str().into() };
+                DataKey::parse(&id, data).map_err(|message| fail(format!("[{id}] {message}\n{restore}")))?;
+            }
         }
         let document: DocumentMut = text.parse().map_err(|error| fail(format!("{error}\n{restore}")))?;
         let with_originals = |side: Side, entries: BTreeMap<String, InstalledPlugin>| {

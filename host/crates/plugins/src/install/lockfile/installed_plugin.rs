@@ -1,7 +1,7 @@
 //! An entry of the lock file: one installed plugin and its versions.
 
 use crate::package::Claims;
-use policy::{Digest, Grants, Limits, Requests};
+use policy::{DataKey, Digest, Grants, Limits, PluginId, Requests};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -53,6 +53,9 @@ pub struct InstalledPlugin {
     /// The highest version that was ever installed. Updates to a lower one need the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highest: Option<String>,
+    /// Whose data it finds. Missing in entries of earlier versions, where a name was enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
     /// When the operator approved the installed version.
     #[serde(with = "humantime_serde")]
     pub approved: SystemTime,
@@ -97,9 +100,10 @@ fn is_true(value: &bool) -> bool {
 
 impl InstalledPlugin {
     /// A version that was just approved, without grants.
-    pub fn new(reference: String, installed: PluginVersion, approved: SystemTime) -> Self {
+    pub fn new(reference: String, data: &DataKey, installed: PluginVersion, approved: SystemTime) -> Self {
         Self {
             reference,
+            data: Some(data.to_string()),
             enabled: true,
             prefix: true,
             private: false,
@@ -114,6 +118,11 @@ impl InstalledPlugin {
             idempotency: BTreeMap::new(),
             original: OriginalTables::default(),
         }
+    }
+
+    /// Whose data it finds.
+    pub fn data_key(&self, id: &PluginId) -> DataKey {
+        self.data.as_deref().map_or_else(|| DataKey::configured(id), DataKey::from_stored)
     }
 
     /// All versions whose components must be kept.

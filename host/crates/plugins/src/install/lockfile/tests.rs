@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::package::Claims;
-use policy::{Digest, PluginId, Side};
+use policy::{DataKey, Digest, PluginId, Side};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
@@ -31,7 +31,12 @@ fn id(side: Side, name: &str) -> PluginId {
 
 fn entry() -> InstalledPlugin {
     let approved = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
-    let mut entry = InstalledPlugin::new("file:a.wasm".into(), version(b"one"), approved);
+    let mut entry = InstalledPlugin::new(
+        "file:a.wasm".into(),
+        &DataKey::configured(&id(Side::Server, "a")),
+        version(b"one"),
+        approved,
+    );
     entry.staged = Some(PluginVersion { version: None, signer: None, ..version(b"two") });
     entry
 }
@@ -40,7 +45,9 @@ fn saved(folder: &Path) -> PathBuf {
     let path = folder.join("p.lock");
     let mut lock = LockfileGuard::load(&path).unwrap();
     lock.insert(&id(Side::Server, "a"), entry());
-    lock.insert(&id(Side::Agent, "a"), InstalledPlugin { enabled: false, prefix: false, private: true, ..entry() });
+    let data = Some("agent.a@oci://r.example/a".to_owned());
+    let agent = InstalledPlugin { enabled: false, prefix: false, private: true, data, ..entry() };
+    lock.insert(&id(Side::Agent, "a"), agent);
     let grants =
         "# for the weather\nhttp = [{ allow = \"https://a.example/\", body = \"1.5 MiB\" }]\nclient.form = true\n";
     let table = grants.parse::<DocumentMut>().unwrap().into_table();
@@ -61,6 +68,7 @@ fn a_saved_lockfile_loads_unchanged() {
     let agent = lock.get(&id(Side::Agent, "a")).unwrap();
     assert_eq!((agent.enabled, agent.prefix, agent.private), (false, false, true));
     assert_eq!(lock.find("agent.a"), Some(id(Side::Agent, "a")));
+    assert_eq!(agent.data_key(&id(Side::Agent, "a")).source(), Some("oci://r.example/a"));
     // Byte for byte, with the operator's comment and units.
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains("# for the weather") && text.contains("body = \"1.5 MiB\""), "{text}");
@@ -95,6 +103,7 @@ fn parse_errors_name_the_problem_and_the_file() {
         (digest.as_str(), "sha256:../../../../etc/passwd", "is not a digest"),
         ("size = 3", "size = -3", "invalid value"),
         ("client.form = true", "network = true", "unknown field `network`"),
+        ("agent.a@oci", "agent.b@oci", "that of another plugin is not given to it"),
         ("[plugins.a.installed]", "[plugins.a.other]", "unknown field `other`"),
         ("reference = ", "# ", "missing field `reference`"),
     ] {

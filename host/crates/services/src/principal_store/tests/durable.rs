@@ -20,7 +20,7 @@ impl World {
         self.process_with(|_| true).await
     }
 
-    async fn process_with(&self, is_there: impl Fn(&str) -> bool + Send + Sync + 'static) -> Fixture {
+    async fn process_with(&self, is_there: impl Fn(&DataKey) -> bool + Send + Sync + 'static) -> Fixture {
         let fixture = Fixture::with_clock(self.clock.clone());
         fixture.store.keep_in(Arc::new(self.store.clone()), is_there).await;
         fixture
@@ -248,7 +248,7 @@ async fn what_is_of_a_plugin_that_is_not_there_is_hidden_until_it_is() {
         one.emit(&alice(), plugin, json!(plugin), Some("k")).unwrap();
     }
     one.store.save().await;
-    let two = world.process_with(|plugin| plugin == "it").await;
+    let two = world.process_with(|data| data.as_str() == "plugins.it").await;
     assert_eq!(two.uris(&alice()), [INBOX, "portcullis://published/it/a"]);
     assert_eq!(two.store.list_prompts(&alice()).len(), 1);
     assert_eq!(events(&two, INBOX), [json!("it")]);

@@ -10,7 +10,7 @@ use super::*;
 use platform::changes::{Change, ChangeNotifier, ListPart};
 use platform::clock::Clock;
 use platform::sync::Mutex;
-use policy::{Principal, PrivateOrigins};
+use policy::{DataKey, Principal, PrivateOrigins};
 use runtime::imports::{
     BudgetKind, EventError, EventSink, Exhaustion, PluginEvent, Provenance, PublishError, PublishedPrompt, Publisher,
     ResourceAttributes, ResourceBody, Role,
@@ -120,8 +120,8 @@ fn bob() -> Principal {
 }
 
 fn source(plugin: &str) -> Provenance {
-    let knows = PrivateOrigins::new();
-    Provenance { plugin: plugin.into(), call: "0123456789abcdef".into(), correlation_id: None, knows }
+    let (data, knows) = (DataKey::from_stored(&format!("plugins.{plugin}")), PrivateOrigins::new());
+    Provenance { plugin: plugin.into(), call: "0123456789abcdef".into(), correlation_id: None, data, knows }
 }
 
 fn prompt(name: &str, arguments: &[&str], text: &str) -> PublishedPrompt {

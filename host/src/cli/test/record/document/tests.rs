@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 fn spec(grants: &str, limits: &str) -> PluginSpec {
+    let id = policy::PluginId::new(policy::Side::Server, "notes").unwrap();
     PluginSpec {
-        id: policy::PluginId::new(policy::Side::Server, "notes").unwrap(),
+        data: policy::DataKey::configured(&id),
+        id,
         source: "/somewhere/notes.wasm".into(),
         digest: None,
         definitions: None,
