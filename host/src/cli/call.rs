@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::host::{self, Host};
 use anyhow::Context;
 use mcp::transport::serve_account_pages;
+use platform::telemetry::printable;
 use plugins::calls::{Answer, CallRequest};
 use plugins::install::Lockfile;
 use policy::PluginSpec;
@@ -132,8 +133,13 @@ impl Call {
                 }
             }
         };
-        if finished.usage.denials > 0 && !matches!(finished.result, Err(CallError::Denied(_))) {
-            let times = finished.usage.denials;
+        for denial in finished.refused_files.iter().filter(|_| finished.result.is_ok()) {
+            let text = self.file.complete(denial.for_operator());
+            let what = text.strip_prefix("denied: ").unwrap_or(&text);
+            eprintln!("note: the tool was refused files, and may have answered without them: {}", printable(what));
+        }
+        let times = finished.usage.denials;
+        if times > 0 && finished.refused_files.is_empty() && !matches!(finished.result, Err(CallError::Denied(_))) {
             eprintln!("note: the tool was refused something {times} times; `portcullis audit tail` says what");
         }
         eprintln!("{}", usage_line(&finished.usage));

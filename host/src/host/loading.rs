@@ -9,6 +9,7 @@ use plugins::components::{ComponentLibrary, HostBuild};
 use plugins::loading::Loader;
 use plugins::package::FileStamp;
 use runtime::engine::{CompileCache, CompileWorker, Compiler, Engines};
+use runtime::imports::wasi::make_ungranted_root;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,6 +42,9 @@ fn loader(
     clock: Arc<dyn Clock>,
     metrics: Arc<Metrics>,
 ) -> Result<Loader, StartError> {
+    if let Err(error) = make_ungranted_root(&config.cache) {
+        tracing::warn!("calls do not say which files they look for and are not granted: {error}");
+    }
     let loader = Loader::new(ComponentLibrary::new(compiler, clock, Arc::new(NoTools), host_build()?, metrics));
     loader.set_environment(config.host_environment());
     loader.set_withdrawn(config.load_withdrawn()?);

@@ -90,6 +90,10 @@ const COMMAND_PATIENCE: Duration = Duration::from_secs(5 * PATIENCE.as_secs());
 /// Runs any command until it ends.
 pub fn run(mut command: Command) -> Ran {
     let start = Instant::now();
+    // Whoever runs the tests has a state folder, too.
+    if !command.get_envs().any(|(name, _)| name == "XDG_STATE_HOME") {
+        command.env("XDG_STATE_HOME", paths::root().join("target/test-state"));
+    }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
     let stdout = gather(child.stdout.take().expect("stdout is piped"));

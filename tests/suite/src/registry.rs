@@ -136,9 +136,12 @@ impl RegistryState {
             return refusal;
         }
         let path = seen.path().strip_prefix("/v2/").unwrap_or_default().to_owned();
-        for (kind, serve) in
-            [("/manifests/", Self::manifests as Serve), ("/blobs/", Self::blob), ("/referrers/", Self::referrers)]
-        {
+        for (kind, serve) in [
+            ("/manifests/", Self::manifests as Serve),
+            ("/blobs/", Self::blob),
+            ("/referrers/", Self::referrers),
+            ("/tags/list", Self::tags),
+        ] {
             if let Some((repository, rest)) = path.split_once(kind) {
                 return serve(self, seen, repository, rest);
             }
@@ -200,6 +203,18 @@ impl RegistryState {
             }
             _ => self.blobs.get(name).map_or_else(|| Reply::new(404, ""), |bytes| Reply::new(200, bytes.clone())),
         }
+    }
+
+    /// Two tags a page, in order.
+    fn tags(&mut self, seen: &Seen, repository: &str, _: &str) -> Reply {
+        let last = seen.target.split(['?', '&']).find_map(|part| part.strip_prefix("last=")).unwrap_or_default();
+        let own = self.manifests.keys().filter(|(place, name)| place == repository && !name.contains(':'));
+        let mut tags: Vec<_> = own.map(|(_, name)| name.clone()).filter(|name| name.as_str() > last).collect();
+        let more = tags.len() > 2;
+        tags.truncate(2);
+        let next = format!("</v2/{repository}/tags/list?n=2&last={}>; rel=\"next\"", tags.last().map_or("", |tag| tag));
+        let page = Reply::json(json!({"name": repository, "tags": tags}));
+        if more { page.with("Link", &next) } else { page }
     }
 
     fn referrers(&mut self, _: &Seen, repository: &str, about: &str) -> Reply {

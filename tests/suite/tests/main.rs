@@ -106,6 +106,7 @@ mod tasks;
 mod tls;
 mod transcripts;
 
+mod ungranted_files;
 mod upstream;
 mod waiting_calls;
 mod wassette;

@@ -206,7 +206,7 @@ fn it_has_nothing_that_was_not_granted() {
     assert_eq!(run("program", ["variables", ""]).good(), "0\n");
     for (plugin, note) in [
         ("program", "(denied: filesystem `any file` is not requested by its manifest. Ask the user"),
-        ("granted", "(it sees files in /work only. Ask the user"),
+        ("granted", "(denied: filesystem `/etc/passwd` is outside the granted directories. Ask the user"),
     ] {
         let elsewhere = run(plugin, ["read", "/etc/passwd"]);
         assert!(elsewhere.is_error() && elsewhere.text().contains(note), "{plugin}: {}", elsewhere.text());

@@ -4,6 +4,7 @@ mod cosign;
 mod lies;
 mod pushed;
 mod signed;
+mod versions;
 
 use serde_json::Value;
 use std::path::Path;

@@ -133,6 +133,11 @@ impl Authority {
         &self.plugin
     }
 
+    /// Whether its manifest requests files, so that they can be granted.
+    pub fn requests_files(&self) -> bool {
+        self.requested.filesystem.is_some()
+    }
+
     /// Whose data its calls find.
     pub fn data(&self) -> &DataKey {
         &self.data
@@ -302,15 +307,6 @@ impl Authority {
         self.mounts.iter().filter(inside).max_by_key(|mount| mount.guest.len())
     }
 
-    /// The denial of files that a guest does not see.
-    pub fn files_elsewhere(&self) -> Denial {
-        let any = |access| Capability::Filesystem { path: "any file".to_owned(), access };
-        match self.requested.filesystem {
-            Some(access) => Denial { reason: "is not granted", ..Denial::not_granted(&self.plugin, any(access)) },
-            None => Denial::requests_no_files(any(Access::Read)),
-        }
-    }
-
     /// The denial for a path that the sandbox refused. `path` is as the guest named it.
     pub fn path_refused(&self, path: &str, access: Access) -> Denial {
         // The sandbox sees paths relative to a mount. Which mount is only known when there is just one.
@@ -322,7 +318,14 @@ impl Authority {
         let mount = self.mount_of(&clean);
         let capability = |path: &str| Capability::Filesystem { path: path.to_owned(), access };
         match mount {
-            None => Denial::not_granted(&self.plugin, capability(&clean)),
+            None => match self.requested.filesystem {
+                None => Denial::requests_no_files(capability(&clean)),
+                // A grant of more than is requested would have no effect.
+                Some(most) => {
+                    let used = Capability::Filesystem { path: clean, access: access.min(most) };
+                    Denial::not_granted(&self.plugin, used)
+                }
+            },
             Some(mount) if mount.access >= access => Denial::leads_outside(capability(path)),
             Some(_) if self.requested.filesystem != Some(Access::Write) => {
                 Denial::requests_only_reading(&self.plugin, capability(path))

@@ -113,11 +113,19 @@ impl Install {
         let own = context.config.plugins.iter().chain(&context.config.agent).any(|spec| spec.id == id);
         anyhow::ensure!(!own, taken("in the configuration file already"));
         anyhow::ensure!(!context.config.upstreams.iter().any(|it| it.name == name), taken("a server behind this host"));
-        anyhow::ensure!(
-            lock.get(&id).is_none(),
-            "[{}] is installed already: `portcullis plugin update {name}` installs a newer version, --name installs it under another name",
-            id.table()
-        );
+        if let Some(entry) = lock.get(&id) {
+            let other = Reference::parse(&self.reference).ok();
+            let same =
+                other.filter(|other| Reference::parse(&entry.reference).is_ok_and(|it| it.source() == other.source()));
+            let update = match same.as_ref().and_then(Reference::tag) {
+                Some(tag) => format!("`portcullis plugin update {name} --to {tag}` installs this version"),
+                None => format!("`portcullis plugin update {name}` installs a newer version"),
+            };
+            anyhow::bail!(
+                "[{id}] is installed already, from {}: {update}, --name installs it under another name",
+                printable(&entry.reference)
+            );
+        }
         Ok(id)
     }
 }

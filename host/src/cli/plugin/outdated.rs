@@ -4,7 +4,8 @@ use super::install_context::InstallContext;
 use super::list::short_digest;
 use crate::cli::options::ConfigFile;
 use crate::cli::text::print_error;
-use plugins::install::PluginSource;
+use plugins::install::{PluginSource, Reference, is_version};
+use policy::Digest;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
@@ -22,9 +23,14 @@ impl Outdated {
         let (mut installed, mut listed) = (0, 0);
         for (id, entry) in lock.iter() {
             installed += 1;
-            let newest = match sources.latest_digest(&entry.reference).await {
-                Ok(newest) if newest == entry.installed.digest => continue,
-                Ok(newest) => short_digest(&newest).to_owned(),
+            let newest = match sources.newest(&entry.reference).await {
+                Ok(newest) if newest.digest == entry.installed.digest => {
+                    if let Some(note) = newest.note {
+                        eprintln!("note: [{id}] {note}");
+                    }
+                    continue;
+                }
+                Ok(newest) => label(&newest.reference, &newest.digest),
                 Err(error) => {
                     print_error(&format!("[{id}] {error}"));
                     code = ExitCode::FAILURE;
@@ -35,8 +41,12 @@ impl Outdated {
                 println!("{:<28} {:<19}  {:<19}  STAGED", "PLUGIN", "INSTALLED", "NEWEST");
             }
             listed += 1;
-            let staged = entry.staged.as_ref().map_or("-", |staged| short_digest(&staged.digest));
-            println!("{:<28} {:<19}  {newest:<19}  {staged}", id.table(), short_digest(&entry.installed.digest));
+            let staged = entry.staged.as_ref().map_or_else(
+                || "-".to_owned(),
+                |staged| label(staged.reference.as_ref().unwrap_or(&entry.reference), &staged.digest),
+            );
+            let installed = label(&entry.reference, &entry.installed.digest);
+            println!("{:<28} {installed:<19}  {newest:<19}  {staged}", id.table());
         }
         match installed {
             0 => println!("No plugin is installed."),
@@ -44,5 +54,14 @@ impl Outdated {
             _ => {}
         }
         Ok(code)
+    }
+}
+
+/// The version as its registry names it, or the beginning of its digest. A tag that is moved is followed by that.
+fn label(reference: &str, digest: &Digest) -> String {
+    let tag = Reference::parse(reference).ok().and_then(|reference| reference.tag().map(str::to_owned));
+    match tag {
+        Some(tag) if is_version(&tag) => tag,
+        Some(_) | None => short_digest(digest).to_owned(),
     }
 }

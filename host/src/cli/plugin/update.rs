@@ -5,7 +5,10 @@ use super::report;
 use crate::cli::options::ConfigFile;
 use crate::cli::terminal::show_work;
 use crate::cli::text::{print_error, printable_lines};
-use plugins::install::{InstalledPlugin, PluginSource, PluginSources, UpdateOutcome, VersionChange, review};
+use platform::telemetry::printable;
+use plugins::install::{
+    InstalledPlugin, Newest, PluginSource, PluginSources, Reference, UpdateOutcome, VersionChange, review,
+};
 use plugins::loading::Loader;
 use policy::{Digest, PluginId};
 use runtime::imports::Offer;
@@ -15,6 +18,9 @@ use std::process::ExitCode;
 pub(in crate::cli) struct Update {
     /// Names of the plugins. Default: all installed plugins.
     names: Vec<String>,
+    /// Install this version, newer or older. Default: the highest version that is published. A pre-release only if one is installed.
+    #[arg(long, value_name = "VERSION", conflicts_with = "discard")]
+    to: Option<String>,
     /// Install a version that is lower than an earlier one.
     #[arg(long)]
     allow_downgrade: bool,
@@ -34,6 +40,10 @@ impl Update {
             [] => lock.iter().map(|(id, _)| id).collect(),
             names => names.iter().map(|name| context.find(&lock, name)).collect::<Result<_, _>>()?,
         };
+        anyhow::ensure!(
+            self.to.is_none() || self.names.len() == 1,
+            "name the plugin: portcullis plugin update NAME --to VERSION"
+        );
         let (loader, sources) = (context.loader()?, context.sources());
         let mut code = ExitCode::SUCCESS;
         for id in ids {
@@ -60,30 +70,44 @@ impl Update {
         id: &PluginId,
         entry: &InstalledPlugin,
     ) -> anyhow::Result<()> {
-        let newest = sources.latest_digest(&entry.reference).await?;
-        if newest == entry.installed.digest {
-            return repair(context, sources, id, entry).await;
+        let wanted = match &self.to {
+            Some(version) => other_version(entry, version)?,
+            None => entry.reference.clone(),
+        };
+        let newest = match &self.to {
+            Some(_) => sources.exactly(&wanted).await?,
+            None => sources.newest(&wanted).await?,
+        };
+        if newest.digest == entry.installed.digest {
+            return repair(context, sources, id, entry, newest.note.as_deref()).await;
         }
-        if entry.staged.as_ref().is_some_and(|staged| staged.digest == newest) {
+        if entry.staged.as_ref().is_some_and(|staged| staged.digest == newest.digest) {
             println!(
-                "[{id}] {newest} is staged already: portcullis plugin accept {}{}",
+                "[{id}] {} is staged already: portcullis plugin accept {}{}",
+                newest.digest,
                 id.table(),
                 context.config_option
             );
             return Ok(());
         }
-        let found = sources.fetch(&entry.reference).await?;
+        let found = sources.fetch(&newest.reference).await?;
         let reviewing = review(loader, context.clock.as_ref(), found);
-        let new = show_work(&format!("compiling and reading {}", entry.reference), reviewing).await?;
+        let new = show_work(&format!("compiling and reading {}", newest.reference), reviewing).await?;
         let seen = &entry.installed.digest;
-        match context.plugins.update(id, seen, &new, self.allow_downgrade)? {
+        match context.plugins.update(id, seen, (&newest.reference, &new), self.allow_downgrade)? {
             UpdateOutcome::Installed(changes) => {
-                println!("[{id}] is updated to {}. {}", new.version.digest, context.running);
+                println!(
+                    "[{id}] is updated to {}: {}. {}",
+                    shown_version(&newest),
+                    new.version.digest,
+                    context.running
+                );
                 report::changes(&changes);
             }
             UpdateOutcome::Staged(changes) => {
                 println!(
-                    "[{id}] {} is staged until you accept it; the old version stays until then.",
+                    "[{id}] {} is staged until you accept it; the old version stays until then: {}",
+                    shown_version(&newest),
                     new.version.digest
                 );
                 difference(context, loader, entry, &changes, &new.examined.offer).await;
@@ -92,6 +116,19 @@ impl Update {
         }
         Ok(())
     }
+}
+
+/// The reference of another version of an installed plugin.
+fn other_version(entry: &InstalledPlugin, version: &str) -> anyhow::Result<String> {
+    let reference = Reference::parse(&entry.reference)?;
+    let other = reference.with_version(entry.installed.version.as_deref(), version);
+    Ok(other.map_err(anyhow::Error::msg)?.to_string())
+}
+
+/// The version as its source names it.
+pub(super) fn shown_version(newest: &Newest) -> String {
+    let tag = Reference::parse(&newest.reference).ok().and_then(|reference| reference.tag().map(str::to_owned));
+    tag.unwrap_or_else(|| printable(&newest.reference).into_owned())
 }
 
 /// Prints the differences to a newer version, and changed texts if the old component can be read. Returns warnings.
@@ -120,12 +157,16 @@ async fn repair(
     sources: &PluginSources,
     id: &PluginId,
     entry: &InstalledPlugin,
+    note: Option<&str>,
 ) -> anyhow::Result<()> {
     let path = context.plugins.store().path(&entry.installed.digest);
     let intact =
         plugins::package::read_stored(&path).is_ok_and(|bytes| Digest::sha256(&bytes) == entry.installed.digest);
     if intact {
-        println!("[{id}] is up to date.");
+        match note {
+            Some(note) => println!("[{id}] {} is unchanged; {note}.", printable(&entry.reference)),
+            None => println!("[{id}] is up to date."),
+        }
         return Ok(());
     }
     let found = sources.fetch(&entry.reference).await?;

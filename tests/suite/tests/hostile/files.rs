@@ -73,7 +73,7 @@ impl Trees {
             Some(rounds) => json!({"path": told, "n": rounds}),
         };
         let said = self.client.run(plugin, arguments).good();
-        let came: Vec<Value> = serde_json::from_str(&said).unwrap();
+        let came: Vec<Value> = serde_json::from_str(said.lines().next().unwrap()).unwrap();
         for found in came.iter().filter_map(|came| came[2].as_str()) {
             let told =
                 [SECRET, "hidden-name", "31337", "root:", "PORTCULLIS_"].iter().find(|told| found.contains(**told));

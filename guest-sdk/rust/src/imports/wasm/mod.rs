@@ -111,5 +111,9 @@ fn error_from_wit(error: wit::agent_tools::AgentError) -> AgentError {
 }
 
 pub(crate) fn folders() -> Vec<PathBuf> {
-    wasip2::filesystem::preopens::get_directories().into_iter().map(|(_, path)| path.into()).collect()
+    let directories = wasip2::filesystem::preopens::get_directories().into_iter();
+    // The host gives `/` without any right where it is not granted, to hear what is looked for there, and refuses it.
+    let granted = directories
+        .filter(|(directory, path)| path != "/" || directory.get_flags().is_ok_and(|flags| flags.bits() != 0));
+    granted.map(|(_, path)| path.into()).collect()
 }

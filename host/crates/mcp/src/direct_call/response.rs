@@ -1,7 +1,7 @@
 //! The answer of a request that is served directly, written once.
 
 use crate::client::chunk_record::ChunkRecord;
-use crate::requests::call_result::CallMeta;
+use crate::requests::call_result::{CallMeta, note};
 use crate::requests::text_copy::shorten_copy;
 use axum::http::StatusCode;
 use plugins::calls::{CallAnswer, CleanUp, FinishedCall};
@@ -66,7 +66,7 @@ pub(super) fn write_result(
     record: &ChunkRecord,
     server_info: &Value,
 ) -> DirectResponse {
-    let FinishedCall { result, usage, clean_up, .. } = finished;
+    let FinishedCall { result, usage, clean_up, refused_files, .. } = finished;
     let mut said = Map::new();
     let (mut content, structured, is_error, error) = match result {
         Ok(CallAnswer::Tool(answer)) => {
@@ -78,9 +78,7 @@ pub(super) fn write_result(
         Err(error) => (vec![ContentBlock::text(error.to_string())], None, true, Some(error)),
     };
     shorten_copy(&mut content, structured.as_ref().map(|structured| &structured.value));
-    if is_error && let Some(note) = record.note_of_failure() {
-        content.push(ContentBlock::text(note));
-    }
+    content.extend(note(is_error, record, &refused_files).map(ContentBlock::text));
     let meta = CallMeta {
         server_info,
         call: record.call_id(),

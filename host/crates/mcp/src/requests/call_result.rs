@@ -5,7 +5,7 @@ use crate::client::chunk_record::ChunkRecord;
 use crate::request_context::declares;
 use crate::server_context::SERVER_INFO_META;
 use plugins::calls::{Answer, CallAnswer, CallUsage, FinishedCall};
-use policy::LineageError;
+use policy::{Denial, LineageError};
 use protocol::content::{to_block, to_blocks, to_resource_contents, to_role};
 use protocol::names::{CALL_META, CORRELATION_META, ERROR_META, REMEDIES, STREAM_META, USAGE_META};
 use protocol::questions;
@@ -52,7 +52,7 @@ pub(crate) fn to_result(
     record: &ChunkRecord,
     remedies: Remedies,
 ) -> Result<CallResult, ErrorData> {
-    let FinishedCall { result, usage, meta: said, .. } = finished;
+    let FinishedCall { result, usage, meta: said, refused_files, .. } = finished;
     let mut meta = with_usage(&usage, meta);
     // The host's own keys are others.
     meta.0.extend(said);
@@ -61,7 +61,7 @@ pub(crate) fn to_result(
         meta.0.extend(error.into_iter().chain(record.summary().map(|chunks| (STREAM_META.to_owned(), chunks))));
     }
     Ok(match result {
-        Ok(CallAnswer::Tool(answer)) => CallResult::Tool(to_tool_result(answer, meta, record)),
+        Ok(CallAnswer::Tool(answer)) => CallResult::Tool(to_tool_result(answer, meta, record, &refused_files)),
         Ok(CallAnswer::Resource(contents)) => CallResult::Resource(contents.map(|it| to_resource_result(it, meta))),
         Ok(CallAnswer::Prompt(prompt)) => CallResult::Prompt(to_prompt_result(prompt, meta)),
         // `completion` makes the results of its calls.
@@ -119,18 +119,33 @@ pub(crate) fn unexpected_result<R>() -> Result<R, ErrorData> {
     Err(ErrorData::internal_error("the call returned the result of another method", None))
 }
 
-fn to_tool_result(answer: Answer, mut meta: MetaObject, record: &ChunkRecord) -> CallToolResult {
+fn to_tool_result(
+    answer: Answer,
+    mut meta: MetaObject,
+    record: &ChunkRecord,
+    refused_files: &[Denial],
+) -> CallToolResult {
     let mut content = to_blocks(answer.content);
     shorten_copy(&mut content, answer.structured.as_ref().map(|structured| &structured.value));
-    if answer.is_error {
-        content.extend(record.note_of_failure().map(ContentBlock::text));
-    }
+    content.extend(note(answer.is_error, record, refused_files).map(ContentBlock::text));
     let mut result = if answer.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
     result.structured_content = answer.structured.map(|structured| structured.value);
     // The host's own keys are others.
     meta.0.extend(answer.meta);
     result.meta = Some(meta);
     result
+}
+
+/// What the host says beside the answer of a tool. One that reports no error may have taken what it is not granted for an empty
+/// folder.
+pub(crate) fn note(is_error: bool, record: &ChunkRecord, refused: &[Denial]) -> Option<String> {
+    if is_error {
+        return record.note_of_failure();
+    }
+    let advice = refused.first()?.advice;
+    let refused: Vec<_> =
+        refused.iter().map(|denial| format!("`{}` {}", denial.capability.target(), denial.reason)).collect();
+    Some(format!("(The tool was refused files, and may have answered without them: {}. {advice})", refused.join(", ")))
 }
 
 fn to_resource_result(contents: Vec<EmbeddedResource>, meta: MetaObject) -> ReadResourceResult {

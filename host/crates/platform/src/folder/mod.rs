@@ -7,6 +7,7 @@ mod remove;
 mod size;
 
 use crate::files::check_access;
+use crate::random::random_id;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
 use rustix::fs::{FlockOperation, Mode, OFlags, fchmod, flock};
@@ -42,6 +43,15 @@ impl Folder {
     pub fn create_own(path: &Path) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(path)?;
         Self::open_own(path)
+    }
+
+    /// An empty folder in which nothing can ever be, since it has no name any more. It is made here.
+    pub fn nameless(place: &Path) -> io::Result<Self> {
+        let path = place.join(format!(".empty-{}", random_id()?));
+        DirBuilder::new().mode(0o700).create(&path)?;
+        let opened = open(&path, OFlags::NOFOLLOW);
+        std::fs::remove_dir(&path)?;
+        opened
     }
 
     /// Opens a folder below this one. Links are followed, unless they lead out.

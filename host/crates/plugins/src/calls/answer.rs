@@ -1,7 +1,7 @@
 //! The answer of a call, and what the call used.
 
 use super::clean_up::CleanUp;
-use policy::BudgetUsage;
+use policy::{BudgetUsage, Denial};
 use runtime::engine::CallError;
 use runtime::imports::{Abilities, Completion, Content, EmbeddedResource, PromptResult, SandboxUses};
 use serde_json::{Map, Value};
@@ -69,6 +69,8 @@ pub struct FinishedCall<A = CallAnswer> {
     pub missing_abilities: Abilities,
     /// Whether it needed to call tools of a client that declared none.
     pub missing_tools: bool,
+    /// What a tool was refused of files. It may have taken that for an empty folder, and said nothing of it.
+    pub refused_files: Vec<Denial>,
     /// What it used of its sandbox.
     pub uses: SandboxUses,
     /// What is left to do after the answer is sent.
@@ -77,8 +79,18 @@ pub struct FinishedCall<A = CallAnswer> {
 
 impl<A> FinishedCall<A> {
     pub(super) fn new(result: Result<A, CallError>, usage: CallUsage) -> Self {
-        let (meta, missing_abilities, uses) = Default::default();
-        Self { result, has_begun: true, usage, meta, missing_abilities, missing_tools: false, uses, clean_up: None }
+        let (meta, missing_abilities, refused_files, uses) = Default::default();
+        Self {
+            result,
+            has_begun: true,
+            usage,
+            meta,
+            missing_abilities,
+            missing_tools: false,
+            refused_files,
+            uses,
+            clean_up: None,
+        }
     }
 
     pub fn not_started(result: Result<A, CallError>) -> Self {
@@ -89,12 +101,13 @@ impl<A> FinishedCall<A> {
 impl FinishedCall {
     /// The call of a tool.
     pub(super) fn into_tool_call(self) -> FinishedCall<Answer> {
-        let Self { result, has_begun, usage, meta, missing_abilities, missing_tools, uses, clean_up } = self;
+        let Self { result, has_begun, usage, meta, missing_abilities, missing_tools, refused_files, uses, clean_up } =
+            self;
         let result = result.and_then(|answer| match answer {
             CallAnswer::Tool(answer) => Ok(answer),
             // A tool answers as a tool.
             CallAnswer::Resource(_) | CallAnswer::Prompt(_) | CallAnswer::Completion(_) => Err(CallError::Internal),
         });
-        FinishedCall { result, has_begun, usage, meta, missing_abilities, missing_tools, uses, clean_up }
+        FinishedCall { result, has_begun, usage, meta, missing_abilities, missing_tools, refused_files, uses, clean_up }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::catalog::Plugin;
 use platform::telemetry::printable;
-use policy::{Access, Capability, LineageError};
+use policy::{Access, Capability, Denial, LineageError};
 use runtime::engine::CallError;
 use runtime::imports::wasi::RefusedPath;
 use runtime::imports::{BudgetKind, CallImports, Exhaustion, GuestDenial, ToolError};
@@ -38,33 +38,36 @@ pub(super) fn to_error_text(plugin: &Plugin, imports: &CallImports, error: ToolE
     }
 }
 
-/// What the host knows of a failure that the guest describes like that: which path or request it was refused, and what it sees.
+/// What the host knows of a failure: which path or request the guest was refused.
 pub(super) fn note_of_failure(plugin: &Plugin, imports: &CallImports, message: &str) -> Option<String> {
     let path_denial = |refused: &RefusedPath| plugin.authority.path_refused(&refused.path, refused.access);
-    match imports.refused_path.as_ref().map(path_denial).or_else(|| imports.refused_request.clone()) {
-        Some(denial) => Some(format!("({denial})")),
-        None => missing_file(imports, message).map(|note| format!("({note})")),
-    }
+    let denial = imports.refused_path.as_ref().map(path_denial).or_else(|| imports.refused_request.clone());
+    denial.or_else(|| unrequested_files(imports, message)).map(|denial| format!("({denial})"))
 }
 
-/// What to say of a file that the guest did not find. It does not see what is outside the granted directories: its library says
-/// that there is no such file, and the host hears of no path.
-fn missing_file(imports: &CallImports, message: &str) -> Option<String> {
+/// What the call was refused of files, if its plugin requests files: otherwise nobody could grant them.
+pub(super) fn refused_files(imports: &CallImports) -> Vec<Denial> {
+    let authority = &imports.scope.authority;
+    let paths = if authority.requests_files() { imports.files.ungranted().topmost() } else { Vec::new() };
+    let inside = imports.refused_path.iter().filter(|refused| !imports.files.ungranted().contains(&refused.path));
+    let inside = inside.map(|refused| (&*refused.path, refused.access));
+    paths.into_iter().chain(inside).map(|(path, access)| authority.path_refused(path, access)).collect()
+}
+
+/// A file that a guest did not find whose plugin requests none. It has no directory: its library says that there is no such file, and
+/// the host hears of no path.
+fn unrequested_files(imports: &CallImports, message: &str) -> Option<Denial> {
     // The last is written with a capital in C and without one in Go.
     const NOT_FOUND: [&str; 4] =
         ["(os error 44)", "[Errno 44]", "pre-opened file descriptor", "o such file or directory"];
     let authority = &imports.scope.authority;
-    if !NOT_FOUND.iter().any(|text| message.contains(text)) {
+    if authority.requests_files() || !NOT_FOUND.iter().any(|text| message.contains(text)) {
         return None;
     }
-    let denial = authority.files_elsewhere();
-    if authority.mounts().is_empty() {
-        authority.record_denial(&denial);
-        return Some(denial.to_string());
-    }
-    // It may be missing where the guest does see.
-    let seen: Vec<_> = authority.mounts().iter().map(|mount| mount.guest.as_str()).collect();
-    Some(format!("it sees files in {} only. {}", seen.join(", "), denial.advice))
+    let any = Capability::Filesystem { path: "any file".to_owned(), access: Access::Read };
+    let denial = Denial::requests_no_files(any);
+    authority.record_denial(&denial);
+    Some(denial)
 }
 
 fn lineage_error(kind: fn(u32) -> LineageError, limit: u64) -> CallError {

@@ -4,6 +4,7 @@ use super::admission::{Admission, AdmittedCall};
 use super::answer::{Answer, CallAnswer, CallUsage, FinishedCall};
 use super::answer_check::AnswerCheck;
 use super::clean_up::{CleanUp, InstanceMaker};
+use super::guest_error::refused_files;
 use super::payload_size::PayloadSize;
 use super::recorder::{CallRecorder, Observers, RecordedTarget, audit_scope};
 use super::request::{CallParent, CallRequest};
@@ -311,6 +312,6 @@ fn finish(
         }
     }
     let (missing_abilities, missing_tools) = (imports.missing_abilities(), imports.agent_tools.lacked());
-    let uses = imports.files.uses();
-    FinishedCall { uses, missing_abilities, missing_tools, ..FinishedCall::new(result, usage) }
+    let (refused_files, uses) = (refused_files(imports), imports.files.uses());
+    FinishedCall { uses, missing_abilities, missing_tools, refused_files, ..FinishedCall::new(result, usage) }
 }

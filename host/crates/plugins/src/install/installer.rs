@@ -95,13 +95,13 @@ impl Installer {
         })
     }
 
-    /// Installs a new version of a plugin, or stages it. `current` is the digest of the version that was installed when the
+    /// Installs a new version of a plugin, which comes from `reference`, or stages it. `current` is the digest of the version that was installed when the
     /// update was looked for.
     pub fn update(
         &self,
         id: &PluginId,
         current: &Digest,
-        new: &Candidate,
+        (reference, new): (&str, &Candidate),
         allow_downgrade: bool,
     ) -> Result<UpdateOutcome, InstallError> {
         self.change(Some(new), |lockfile| {
@@ -110,13 +110,15 @@ impl Installer {
                 return Err(InstallError::Changed(id.table()));
             }
             let highest = entry.highest.as_deref().filter(|_| !allow_downgrade);
+            let other = (reference != entry.reference).then(|| reference.to_owned());
+            let version = PluginVersion { reference: other, ..new.version.clone() };
             let updated = match compare::judge_update(highest, &entry.installed, &new.version) {
                 UpdateVerdict::Install(changes) => {
-                    replace_installed(entry, new.version.clone());
+                    replace_installed(entry, version);
                     UpdateOutcome::Installed(changes)
                 }
                 UpdateVerdict::Stage(changes) => {
-                    entry.staged = Some(new.version.clone());
+                    entry.staged = Some(version);
                     UpdateOutcome::Staged(changes)
                 }
                 UpdateVerdict::Downgrade { highest } => {
@@ -128,7 +130,7 @@ impl Installer {
                 UpdateOutcome::Installed(_) => "updated",
                 UpdateOutcome::Staged(_) => "staged",
             };
-            let record = of_install(id, what, &entry.reference, &new.version);
+            let record = of_install(id, what, reference, &new.version);
             Ok((updated, vec![record]))
         })
     }

@@ -82,6 +82,42 @@ impl Reference {
         }
     }
 
+    /// Whether it names one component by its digest, so that there is never a newer one.
+    pub fn is_pinned(&self) -> bool {
+        match self {
+            Self::File(_) => false,
+            Self::Web { digest, .. } | Self::Oci(OciName { digest, .. }) => digest.is_some(),
+        }
+    }
+
+    /// Another version of the same plugin; the error is a sentence. In an address, `installed` is replaced.
+    pub fn with_version(&self, installed: Option<&str>, version: &str) -> Result<Self, String> {
+        match self {
+            Self::File(path) => Err(format!("it comes from the file {}, which has one version", path.display())),
+            Self::Oci(name) if is_tag(version) => {
+                Ok(Self::Oci(OciName { tag: Some(version.to_owned()), digest: None, ..name.clone() }))
+            }
+            Self::Oci(_) => Err(format!("{version:?} is not a tag")),
+            Self::Web { url, .. } => {
+                let there = installed.filter(|installed| !installed.is_empty() && url.path().contains(installed));
+                let there = there.ok_or_else(|| {
+                    format!("its address {url} has no version to replace: remove it, and install the other address")
+                })?;
+                let mut other = url.clone();
+                other.set_path(&url.path().replace(there, version));
+                parse_web(other.as_str())
+            }
+        }
+    }
+
+    /// The tag, if it names one in a registry.
+    pub fn tag(&self) -> Option<&str> {
+        match self {
+            Self::Oci(name) => name.tag.as_deref(),
+            Self::File(_) | Self::Web { .. } => None,
+        }
+    }
+
     /// The location that `[sources]` matches: a path, or host and path without tag and digest.
     pub fn location(&self) -> String {
         match self {

@@ -30,6 +30,7 @@ pub async fn review(loader: &Loader, clock: &dyn Clock, found: FetchedComponent)
         digest: Digest::sha256(&found.bytes),
         size: examined.inspection.size,
         resolved: found.resolved,
+        reference: None,
         signer: found.signer.map(|signer| signer.to_string()),
         fetched: clock.wall(),
         definitions: definitions_digest(&examined.offer),

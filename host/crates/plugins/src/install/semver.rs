@@ -7,6 +7,11 @@ pub(super) fn compare(one: &str, other: &str) -> Option<Ordering> {
     Some(parse(one)?.cmp(&parse(other)?))
 }
 
+/// None if it is not a semantic version.
+pub(super) fn is_pre_release(text: &str) -> Option<bool> {
+    Some(parse(text)?.1 != PreRelease::None)
+}
+
 /// Major, minor, patch; then the pre-release part. A release is higher than its pre-releases.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct SemanticVersion([u64; 3], PreRelease);

@@ -51,11 +51,24 @@ pub struct FetchError {
     pub reason: String,
 }
 
+/// The newest version of a plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Newest {
+    /// Where it is: the same reference, or one with a higher version.
+    pub reference: String,
+    /// That of the component.
+    pub digest: Digest,
+    /// Why there may be newer ones that were not found.
+    pub note: Option<String>,
+}
+
 /// A place where plugins are published.
 #[async_trait]
 pub trait PluginSource: Send + Sync {
     /// Fetches the component that a reference refers to now, and verifies it under the source's policy.
     async fn fetch(&self, reference: &str) -> Result<FetchedComponent, FetchError>;
-    /// The digest of the component that a reference refers to now, as cheaply as the source allows.
-    async fn latest_digest(&self, reference: &str) -> Result<Digest, FetchError>;
+    /// The newest version for whoever has installed this reference, as cheaply as the source allows.
+    async fn newest(&self, reference: &str) -> Result<Newest, FetchError>;
+    /// What a reference refers to now, whether or not there are higher versions.
+    async fn exactly(&self, reference: &str) -> Result<Newest, FetchError>;
 }

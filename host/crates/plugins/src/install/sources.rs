@@ -4,8 +4,8 @@ use super::oci::{self, Artifact};
 use super::reference::{OciName, Reference};
 use super::settings::{SourceSettings, SourceTables};
 use super::signature::{UnverifiedSignature, is_signature_wanted, verify_signatures};
-use super::source::{FetchError, FetchedComponent, PluginSource, Signer};
-use super::{file_source, web_source};
+use super::source::{FetchError, FetchedComponent, Newest, PluginSource, Signer};
+use super::{file_source, newest, web_source};
 use crate::package::{Claims, Inspection};
 use async_trait::async_trait;
 use platform::outbound::GuardedClient;
@@ -80,7 +80,26 @@ impl PluginSources {
         }
     }
 
-    async fn try_latest_digest(&self, reference: &Reference) -> Result<Digest, String> {
+    /// The reference with the newest version, and why there may be newer ones.
+    async fn newest_reference(&self, reference: Reference) -> Result<(Reference, Option<String>), String> {
+        let Reference::Oci(name @ OciName { tag: Some(tag), digest: None, .. }) = &reference else {
+            let note = reference.is_pinned().then(|| "it is pinned by digest: --to names another version".to_owned());
+            return Ok((reference, note));
+        };
+        if !newest::is_version(tag) {
+            return Ok((reference, None));
+        }
+        let settings = self.tables.lookup(&reference.location());
+        let tags = oci::tags(self.client()?, &settings, name).await.map_err(|error| error.to_string())?;
+        let note = tags.is_none().then(|| "its registry does not list tags: --to names a newer version".to_owned());
+        Ok(match tags.as_deref().and_then(|tags| newest::newer_tag(tag, tags)) {
+            Some(newer) => (Reference::Oci(OciName { tag: Some(newer.to_owned()), ..name.clone() }), note),
+            None => (reference, note),
+        })
+    }
+
+    /// The digest of the component that a reference refers to now.
+    async fn latest_digest(&self, reference: &Reference) -> Result<Digest, String> {
         let settings = &self.tables.lookup(&reference.location());
         match reference {
             Reference::File(path) => file_source::read_component(path).map(|(_, bytes)| Digest::sha256(&bytes)),
@@ -104,10 +123,19 @@ impl PluginSource for PluginSources {
         self.try_fetch(&parsed).await.map_err(fail)
     }
 
-    async fn latest_digest(&self, reference: &str) -> Result<Digest, FetchError> {
+    async fn newest(&self, reference: &str) -> Result<Newest, FetchError> {
         let fail = |reason: String| FetchError { reference: reference.to_owned(), reason };
         let parsed = Reference::parse(reference).map_err(|error| fail(error.to_string()))?;
-        self.try_latest_digest(&parsed).await.map_err(fail)
+        let (newest, note) = self.newest_reference(parsed).await.map_err(fail)?;
+        let digest = self.latest_digest(&newest).await.map_err(fail)?;
+        Ok(Newest { reference: newest.to_string(), digest, note })
+    }
+
+    async fn exactly(&self, reference: &str) -> Result<Newest, FetchError> {
+        let fail = |reason: String| FetchError { reference: reference.to_owned(), reason };
+        let parsed = Reference::parse(reference).map_err(|error| fail(error.to_string()))?;
+        let digest = self.latest_digest(&parsed).await.map_err(fail)?;
+        Ok(Newest { reference: parsed.to_string(), digest, note: None })
     }
 }
 

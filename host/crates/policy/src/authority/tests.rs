@@ -65,15 +65,18 @@ fn refused_paths_are_told_apart() {
 }
 
 #[test]
-fn files_that_nobody_sees_are_a_denial() {
-    let unrequested = authority("", SRC).files_elsewhere();
-    assert!(unrequested.to_string().contains("`any file` is not requested by its manifest"), "{unrequested}");
+fn paths_that_are_not_granted_name_the_grant_that_has_an_effect() {
+    let unrequested = authority("", SRC).path_refused("/x/y", Access::Read);
+    assert!(unrequested.to_string().contains("`/x/y` is not requested by its manifest"), "{unrequested}");
     assert!(unrequested.for_operator().contains("portcullis plugin manifest"), "{}", unrequested.for_operator());
-    let none = authority(r#"filesystem = "read""#, "").files_elsewhere();
-    assert_eq!(none.to_string(), format!("denied: filesystem `any file` is not granted. {}", crate::ASK_THE_USER));
-    let command =
-        "portcullis grant p 'filesystem = [{ host = \"<directory>\", guest = \"/<folder>\", access = \"read\" }]'";
-    assert!(none.for_operator().ends_with(command), "{}", none.for_operator());
+    for access in [Access::Read, Access::Write] {
+        let none = authority(r#"filesystem = "read""#, "").path_refused("/x/y", access);
+        let told = format!("denied: filesystem `/x/y` is outside the granted directories. {}", crate::ASK_THE_USER);
+        assert_eq!(none.to_string(), told);
+        let command =
+            "portcullis grant p 'filesystem = [{ host = \"<directory>\", guest = \"/x\", access = \"read\" }]'";
+        assert!(none.for_operator().ends_with(command), "{}", none.for_operator());
+    }
 }
 
 #[test]

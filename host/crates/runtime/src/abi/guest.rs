@@ -4,7 +4,7 @@ use crate::engine::{Allowance, InstancePermit, Supervised, Supervision};
 use crate::imports::wasi::{self, CallClock, Files, RefusedPath, StandardStreams, WasiHost};
 use crate::imports::{CallImports, Content, GuestLog, HttpHooks, HttpHost, ImportSpan, OutputError};
 use crate::journal::Step;
-use policy::Authority;
+use policy::{Access, Authority};
 use serde::Serialize;
 use std::sync::Arc;
 use wasmtime::component::ResourceTable;
@@ -26,6 +26,7 @@ pub(super) struct Guest {
     has_looked_outside: bool,
     /// Whether it has asked for its environment, in its call or before.
     asked_environment: bool,
+    requests_files: bool,
     /// None before the call begins and after it has ended.
     imports: Option<Box<CallImports>>,
     pub(super) log: GuestLog,
@@ -56,6 +57,7 @@ impl Guest {
             supervision,
             has_looked_outside,
             asked_environment,
+            requests_files: authority.requests_files(),
             imports: None,
             log,
             call_clock,
@@ -187,6 +189,16 @@ impl WasiHost for Guest {
             let refused = imports.scope.authority.path_refused(&path.path, path.access);
             imports.scope.authority.record_denial(&refused);
             imports.refused_path = Some(path);
+        }
+    }
+
+    fn requests_files(&self) -> bool {
+        self.requests_files
+    }
+
+    fn record_ungranted_path(&mut self, path: &str, access: Access) {
+        if self.imports.as_mut().is_some_and(|imports| imports.files.note_ungranted(path, access)) {
+            self.record_refused_path(RefusedPath { path: path.to_owned(), access });
         }
     }
 }

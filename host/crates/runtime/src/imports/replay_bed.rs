@@ -14,7 +14,7 @@ use platform::clock::{Clock, SystemClock};
 use platform::durable::{
     Answer, DurableStore, Entries, Expected, Fence, Key, Lease, MemoryStore, Record, Revision, Strength,
 };
-use policy::{Authority, Limits, Lineage, PluginId, Side, TreeBudget};
+use policy::{Access, Authority, Limits, Lineage, PluginId, Side, TreeBudget};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
@@ -96,6 +96,12 @@ impl HttpHost for Host {
 
 impl WasiHost for Host {
     fn record_refused_path(&mut self, _: RefusedPath) {}
+
+    fn requests_files(&self) -> bool {
+        true
+    }
+
+    fn record_ungranted_path(&mut self, _: &str, _: Access) {}
 
     fn files(&mut self) -> wasmtime::Result<(&mut Files, Option<String>)> {
         Ok((&mut self.files, None))

@@ -24,6 +24,7 @@ fn version() -> PluginVersion {
         digest: Digest::sha256(b"one"),
         size: 100,
         resolved: "file:/a.wasm".into(),
+        reference: None,
         signer: Some("minisign:ab".into()),
         fetched: UNIX_EPOCH,
         definitions: Digest::sha256(b"definitions"),

@@ -29,6 +29,7 @@ fn candidate(bytes: &[u8], version: &str, requests: &str) -> Candidate {
         digest: digest.clone(),
         size: bytes.len() as u64,
         resolved: "file:/a.wasm".into(),
+        reference: None,
         signer: Some("minisign:ab".into()),
         fetched: UNIX_EPOCH,
         definitions: Digest::sha256(b"definitions"),
@@ -49,6 +50,9 @@ fn plugins(folder: &Path) -> Installer {
 fn id() -> PluginId {
     PluginId { side: Side::Server, name: "a".into() }
 }
+
+/// Where all of them are installed from.
+const REFERENCE: &str = "x";
 
 fn data() -> DataKey {
     DataKey::installed(&id(), "file:/a.wasm")
@@ -81,20 +85,26 @@ fn a_plugin_is_installed_updated_and_removed() {
     let (one, two) = (candidate(b"one", "1.0.0", "state = true"), candidate(b"two", "1.1.0", ""));
     plugins.install(&id(), "file:/a.wasm", &data(), &one, grants("state = {}")).unwrap();
     assert!(matches!(plugins.install(&id(), "x", &data(), &one, Table::new()), Err(InstallError::Installed(_))));
-    let updated = plugins.update(&id(), &one.version.digest, &two, false).unwrap();
+    let updated = plugins.update(&id(), &one.version.digest, (REFERENCE, &two), false).unwrap();
     assert!(matches!(updated, UpdateOutcome::Installed(_)));
-    assert!(matches!(plugins.update(&id(), &one.version.digest, &two, false), Err(InstallError::Changed(_))));
+    assert!(matches!(
+        plugins.update(&id(), &one.version.digest, (REFERENCE, &two), false),
+        Err(InstallError::Changed(_))
+    ));
     assert_eq!(components(&plugins), 2, "the previous version is kept");
     let three = candidate(b"three", "1.2.0", "state = true\nenv = [\"TZ\"]");
-    assert!(matches!(plugins.update(&id(), &two.version.digest, &three, false).unwrap(), UpdateOutcome::Staged(_)));
+    assert!(matches!(
+        plugins.update(&id(), &two.version.digest, (REFERENCE, &three), false).unwrap(),
+        UpdateOutcome::Staged(_)
+    ));
     assert_eq!(versions(&plugins), (Some(Digest::sha256(b"two")), Some(Digest::sha256(b"three"))));
     plugins.discard(&id()).unwrap();
     assert!(matches!(plugins.discard(&id()), Err(InstallError::NothingStaged { .. })));
-    plugins.update(&id(), &two.version.digest, &three, false).unwrap();
+    plugins.update(&id(), &two.version.digest, (REFERENCE, &three), false).unwrap();
     assert!(matches!(plugins.accept(&id(), &Digest::sha256(b"two"), Table::new()), Err(InstallError::Changed(_))));
     plugins.accept(&id(), &Digest::sha256(b"three"), grants("state = {}\nenv = [\"TZ\"]")).unwrap();
     assert_eq!(versions(&plugins), (Some(Digest::sha256(b"three")), None));
-    let low = plugins.update(&id(), &Digest::sha256(b"three"), &one, false).unwrap_err();
+    let low = plugins.update(&id(), &Digest::sha256(b"three"), (REFERENCE, &one), false).unwrap_err();
     assert!(low.to_string().contains("--allow-downgrade"), "{low}");
     assert!(plugins.set_enabled(&id(), false).unwrap() && !plugins.set_enabled(&id(), false).unwrap());
     plugins.remove(&id()).unwrap();
@@ -162,7 +172,7 @@ fn a_rollback_gives_the_intersection_of_both_grants() {
     plugins.install(&id(), "file:/a.wasm", &data(), &one, grants(before)).unwrap();
     let back = |to: &[u8]| plugins.roll_back(&id(), &Digest::sha256(to));
     assert!(matches!(back(b"one"), Err(InstallError::NoPrevious(_))));
-    plugins.update(&id(), &one.version.digest, &two, false).unwrap();
+    plugins.update(&id(), &one.version.digest, (REFERENCE, &two), false).unwrap();
     assert!(matches!(back(b"two"), Err(InstallError::Changed(_))));
     // Nothing was changed since, so the operator's text is restored.
     assert_eq!(back(b"one").unwrap(), Vec::<String>::new());
@@ -184,8 +194,10 @@ fn a_rollback_keeps_the_staged_version() {
     let folder = tempfile::tempdir().unwrap();
     let plugins = plugins(folder.path());
     plugins.install(&id(), "x", &data(), &candidate(b"one", "1.0.0", ""), Table::new()).unwrap();
-    plugins.update(&id(), &Digest::sha256(b"one"), &candidate(b"two", "1.1.0", ""), false).unwrap();
-    plugins.update(&id(), &Digest::sha256(b"two"), &candidate(b"three", "1.2.0", "state = true"), false).unwrap();
+    plugins.update(&id(), &Digest::sha256(b"one"), (REFERENCE, &candidate(b"two", "1.1.0", "")), false).unwrap();
+    plugins
+        .update(&id(), &Digest::sha256(b"two"), (REFERENCE, &candidate(b"three", "1.2.0", "state = true")), false)
+        .unwrap();
     plugins.roll_back(&id(), &Digest::sha256(b"one")).unwrap();
     assert_eq!(versions(&plugins), (Some(Digest::sha256(b"one")), Some(Digest::sha256(b"three"))));
     assert_eq!(components(&plugins), 2, "the second version is unused");
@@ -196,7 +208,7 @@ fn a_rollback_needs_an_intact_component() {
     let folder = tempfile::tempdir().unwrap();
     let plugins = plugins(folder.path());
     plugins.install(&id(), "x", &data(), &candidate(b"one", "1.0.0", ""), Table::new()).unwrap();
-    plugins.update(&id(), &Digest::sha256(b"one"), &candidate(b"two", "1.1.0", ""), false).unwrap();
+    plugins.update(&id(), &Digest::sha256(b"one"), (REFERENCE, &candidate(b"two", "1.1.0", "")), false).unwrap();
     let path = plugins.store.path(&Digest::sha256(b"one"));
     let text = std::fs::read(folder.path().join("p.lock")).unwrap();
     let is_missing =
@@ -217,7 +229,9 @@ fn aborts_at_a_step() {
     inject(Some(Fault::Abort(STEPS[step.parse::<usize>().unwrap()])));
     let (old, folder) = (Digest::sha256(b"one"), std::env::current_dir().unwrap());
     match work {
-        "update" => drop(plugins(&folder).update(&id(), &old, &candidate(b"two", "1.1.0", ""), false).unwrap()),
+        "update" => {
+            drop(plugins(&folder).update(&id(), &old, (REFERENCE, &candidate(b"two", "1.1.0", "")), false).unwrap())
+        }
         _ => drop(plugins(&folder).roll_back(&id(), &old).unwrap()),
     }
 }
@@ -237,7 +251,7 @@ fn a_crash_during_a_rollback_leaves_the_old_state_or_the_new() {
         let folder = tempfile::tempdir().unwrap();
         let plugins = plugins(folder.path());
         plugins.install(&id(), "x", &data(), &candidate(b"one", "1.0.0", ""), Table::new()).unwrap();
-        plugins.update(&id(), &Digest::sha256(b"one"), &candidate(b"two", "1.1.0", ""), false).unwrap();
+        plugins.update(&id(), &Digest::sha256(b"one"), (REFERENCE, &candidate(b"two", "1.1.0", "")), false).unwrap();
         run_aborting(folder.path(), at, "roll back");
         let expected = match step {
             CrashPoint::LockfileRenamed | CrashPoint::Pruned => {
@@ -264,7 +278,7 @@ fn a_crash_during_an_update_leaves_the_old_state_or_the_new() {
         let expected = Digest::sha256(if new { b"two" } else { b"one" });
         assert_eq!(versions(&plugins), (Some(expected.clone()), None), "{step:?}");
         // The next update works, and removes what the crash left behind.
-        plugins.update(&id(), &expected, &candidate(b"three", "1.2.0", ""), false).unwrap();
+        plugins.update(&id(), &expected, (REFERENCE, &candidate(b"three", "1.2.0", "")), false).unwrap();
         assert_eq!(versions(&plugins).0, Some(Digest::sha256(b"three")), "{step:?}");
         assert_eq!(components(&plugins), 2, "{step:?}");
         let beside = std::fs::read_dir(folder.path()).unwrap().count();

@@ -19,6 +19,9 @@ pub struct PluginVersion {
     pub size: u64,
     /// The exact reference that it was fetched from.
     pub resolved: String,
+    /// Where updates are looked for once it is installed, if that is another version of the plugin's reference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
     /// Whose signature was verified. None where the source's policy requires no signature and none was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signer: Option<String>,
@@ -149,16 +152,24 @@ impl InstalledPlugin {
     /// Installs a version. The installed one becomes the previous one, with its grants.
     pub(crate) fn replace_installed(&mut self, new: PluginVersion) {
         self.staged = None;
-        self.previous = Some(std::mem::replace(&mut self.installed, new));
+        self.previous = Some(self.exchange_installed(new));
         self.previous_grants = self.grants.clone();
         self.original.previous_grants = self.original.grants.clone();
+    }
+
+    /// Returns the version that was installed, with the reference that it had.
+    fn exchange_installed(&mut self, mut new: PluginVersion) -> PluginVersion {
+        let reference = new.reference.take().unwrap_or_else(|| self.reference.clone());
+        let before = std::mem::replace(&mut self.reference, reference);
+        let reference = (before != self.reference).then_some(before);
+        PluginVersion { reference, ..std::mem::replace(&mut self.installed, new) }
     }
 
     /// Installs the previous version with `grants`. The version that it replaces is staged, unless a newer one is. On an
     /// error nothing changes.
     pub(crate) fn roll_back(&mut self, previous: PluginVersion, grants: Table) -> Result<(), String> {
         self.set_grants(grants)?;
-        let replaced = std::mem::replace(&mut self.installed, previous);
+        let replaced = self.exchange_installed(previous);
         self.staged.get_or_insert(replaced);
         self.previous = None;
         self.previous_grants = Grants::default();

@@ -15,6 +15,7 @@ pub(crate) fn version(bytes: &[u8]) -> PluginVersion {
         digest: Digest::sha256(bytes),
         size: bytes.len() as u64,
         resolved: "file:///a.wasm".into(),
+        reference: None,
         signer: Some("minisign:ab".into()),
         fetched: UNIX_EPOCH + Duration::from_secs(1_000_000_000),
         definitions: Digest::sha256(b"definitions"),

@@ -11,7 +11,9 @@ mod pull;
 mod push;
 mod referrers;
 mod repository;
+mod tags;
 
 pub(super) use artifact::Artifact;
 pub(super) use pull::{latest_digest, pull};
 pub(super) use push::push;
+pub(super) use tags::tags;

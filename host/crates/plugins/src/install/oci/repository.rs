@@ -22,6 +22,10 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
 const DEFAULT_TOKEN_TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest answer with a token.
 const MAX_TOKEN: u64 = 64 << 10;
+/// Tags that are asked for at once. A registry may give fewer.
+const TAGS_OF_PAGE: u32 = 1_000;
+/// The largest page of tags; one has up to 128 characters.
+const MAX_TAG_LIST: u64 = 1 << 20;
 /// The largest answer whose body is ignored, such as an error page.
 const MAX_IGNORED_BODY: u64 = 64 << 10;
 /// The digest of a manifest as the registry states it. It must equal the digest that is computed here.
@@ -88,6 +92,31 @@ impl<'a> RepositoryClient<'a> {
     /// Fetches the list of referrers of a digest. None if the registry lacks the referrers API.
     pub(super) async fn referrers(&self, digest: &Digest) -> Result<Option<FetchedManifest>, OciError> {
         self.document(&format!("referrers/{digest}"), "the list of signatures").await
+    }
+
+    pub(super) fn first_page_of_tags(&self) -> Result<Url, OciError> {
+        self.url(&format!("tags/list?n={TAGS_OF_PAGE}"))
+    }
+
+    /// One page of the repository's tags, and where the next one is. None if the registry does not list tags.
+    pub(super) async fn tags(&self, page: Url) -> Result<Option<(Vec<String>, Option<Url>)>, OciError> {
+        #[derive(Deserialize)]
+        struct TagList {
+            // Some registries say null for none.
+            tags: Option<Vec<String>>,
+        }
+        let what = "the list of tags";
+        let response = self.request(Method::GET, page.clone(), HeaderMap::new(), Bytes::new(), MAX_TAG_LIST).await?;
+        match response.status {
+            200 => {}
+            404 | 405 | 501 => return Ok(None),
+            status => return Err(OciError::Status { what: what.to_owned(), status }),
+        }
+        let list: TagList = serde_json::from_slice(&response.body)
+            .map_err(|error| OciError::Manifest(format!("{what} is not one: {error}")))?;
+        let link = response.headers.get(header::LINK).and_then(|link| link.to_str().ok());
+        let next = link.and_then(next_page).and_then(|next| page.join(next).ok()).filter(|next| self.is_own_url(next));
+        Ok(Some((list.tags.unwrap_or_default(), next)))
     }
 
     async fn document(&self, path: &str, what: &str) -> Result<Option<FetchedManifest>, OciError> {
@@ -267,6 +296,12 @@ impl<'a> RepositoryClient<'a> {
         value.set_sensitive(true);
         Ok(value)
     }
+}
+
+/// The address in a `Link` header for the next page (RFC 8288).
+fn next_page(link: &str) -> Option<&str> {
+    let (address, parameters) = link.trim().strip_prefix('<')?.split_once('>')?;
+    parameters.split(';').any(|it| matches!(it.trim(), "rel=\"next\"" | "rel=next")).then_some(address)
 }
 
 /// The networks where a realm at another host may be. Loopback only if its URL names the loopback host.

@@ -133,3 +133,20 @@ fn other_references_are_refused() {
         assert!(error.contains(words), "{text}: {error}");
     }
 }
+
+#[test]
+fn another_version_is_at_the_same_source() {
+    let to = |text: &str, installed: Option<&str>| {
+        Reference::parse(text).unwrap().with_version(installed, "1.3.0").map(|other| other.to_string())
+    };
+    let digest = "sha256:".to_owned() + &"a".repeat(64);
+    let pinned = format!("oci://r.example/acme/x:1.2.0@{digest}");
+    assert_eq!(to(&pinned, None).unwrap(), "oci://r.example/acme/x:1.3.0");
+    let web = format!("https://a.example/v1.2.0/x-1.2.0.wasm#{digest}");
+    assert_eq!(to(&web, Some("1.2.0")).unwrap(), "https://a.example/v1.3.0/x-1.3.0.wasm");
+    assert!(to("https://a.example/x.wasm", Some("1.2.0")).unwrap_err().contains("has no version to replace"));
+    assert!(to("./x.wasm", Some("1.2.0")).unwrap_err().contains("has one version"));
+    let sources = ["oci://r.example/acme/x:1.2.0", "oci://r.example/acme/x", &pinned]
+        .map(|text| Reference::parse(text).unwrap().source());
+    assert!(sources.iter().all(|source| source == "oci://r.example/acme/x"), "{sources:?}");
+}

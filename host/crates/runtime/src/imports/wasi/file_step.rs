@@ -5,7 +5,9 @@ use super::disk_quota::ENTRY_SIZE;
 use super::files::WasiHost;
 use super::outcome::{finish, to_guest};
 use super::recorded::Code;
+use super::ungranted_root;
 use crate::journal::{Again, Step};
+use policy::Access;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use wasmtime::component::Resource;
@@ -79,6 +81,9 @@ impl Change {
         arguments: &impl Serialize,
         (name, is_there): (&str, bool),
     ) -> wasmtime::Result<Begun<()>> {
+        if let Some(refused) = ungranted_root::refuse(data, of, name, Access::Write) {
+            return Ok(Begun::Done(Err(refused)));
+        }
         let (step, span) = match Self::first(data, import, of, arguments)? {
             Ok(first) => first,
             Err(denied) => return Ok(Begun::Done(Err(denied))),

@@ -10,6 +10,7 @@ use super::disk_quota::{DiskQuota, Moving, QuotaUse};
 use super::mounts::{MountError, open_mounts};
 use super::open_files::{OpenFiles, Reservation, count};
 use super::standard_streams::StandardStreams;
+use super::ungranted_root::UngrantedPaths;
 use super::uses::SandboxUses;
 use crate::engine::CallError;
 use crate::journal::{CallJournal, Step};
@@ -52,6 +53,7 @@ pub struct Files {
     /// Whether the log says that it may open no more files.
     has_warned: bool,
     journal: CallJournal,
+    ungranted: UngrantedPaths,
 }
 
 impl Files {
@@ -76,6 +78,7 @@ impl Files {
             uses: SandboxUses::default(),
             has_warned: false,
             journal,
+            ungranted: UngrantedPaths::default(),
         }
     }
 
@@ -144,6 +147,15 @@ impl Files {
         }
     }
 
+    /// Notes a path outside of the call's directories. Returns whether it is new.
+    pub fn note_ungranted(&mut self, path: &str, access: Access) -> bool {
+        self.ungranted.add(path, access)
+    }
+
+    pub fn ungranted(&self) -> &UngrantedPaths {
+        &self.ungranted
+    }
+
     /// What the call used up to now.
     pub fn uses(&self) -> SandboxUses {
         self.uses
@@ -200,6 +212,10 @@ pub(super) fn may_change(scope: &CallScope) -> Result<(), ErrorCode> {
 /// Store data with the files of the running call.
 pub trait WasiHost: WasiView + 'static {
     fn record_refused_path(&mut self, path: RefusedPath);
+    /// Whether the guest's manifest requests files. Many components that do not cannot use any: their build left that out.
+    fn requests_files(&self) -> bool;
+    /// Records a path outside of the directories of the guest, if its call has begun.
+    fn record_ungranted_path(&mut self, path: &str, access: Access);
     /// The running call's files, and the guest path of the plugin's own directory; an error before the call has begun.
     fn files(&mut self) -> wasmtime::Result<(&mut Files, Option<String>)>;
     fn start_span(&mut self, name: &'static str) -> wasmtime::Result<ImportSpan>;

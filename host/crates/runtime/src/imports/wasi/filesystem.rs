@@ -7,7 +7,7 @@ use super::files::WasiHost;
 use super::paid::{paid, paid_now};
 use super::{
     changes, config_store, environment, input_streams, metadata, open_at, outside, program_streams, read_directory,
-    removals,
+    removals, ungranted_root,
 };
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
@@ -40,14 +40,21 @@ type Directories = (Vec<(Resource<Descriptor>, String)>,);
 
 pub(super) fn directories<T: WasiHost>(mut store: StoreContextMut<'_, T>, (): ()) -> wasmtime::Result<Directories> {
     let data = store.data_mut();
-    // Before its call begins, an instance has no directories; that of a plugin with directories is made in its call.
-    let Ok((files, own)) = data.files() else { return Ok((Vec::new(),)) };
-    let mounts = files.mounts()?;
     let mut found = Vec::new();
+    // Before its call begins, an instance has no directories; that of a plugin with directories is made in its call.
+    let (mounts, own) = match data.files() {
+        Ok((files, own)) => (files.mounts()?, own),
+        Err(_) => (Vec::new(), None),
+    };
+    let has_root = !data.requests_files() || mounts.iter().any(|(_, path)| path == ungranted_root::PATH);
     for (directory, path) in mounts {
         let descriptor = data.filesystem().table.push(Descriptor::Dir(directory))?;
         data.files()?.0.track(descriptor.rep(), own.as_ref() == Some(&path));
         found.push((descriptor, path));
+    }
+    if let Some(root) = ungranted_root::directory().filter(|_| !has_root) {
+        let descriptor = data.filesystem().table.push(Descriptor::Dir(root))?;
+        found.push((descriptor, ungranted_root::PATH.to_owned()));
     }
     Ok((found,))
 }

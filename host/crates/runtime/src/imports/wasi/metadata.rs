@@ -9,7 +9,9 @@ use super::files::WasiHost;
 use super::outcome::to_guest;
 use super::paid::{paid, paid_now};
 use super::recorded::{Flags, Hash, Kind, Piece, Stat};
+use super::ungranted_root;
 use crate::engine::charge;
+use policy::Access;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{LinkerInstance, Resource};
 use wasmtime_wasi::filesystem::WasiFilesystemView as _;
@@ -84,6 +86,11 @@ pub(super) fn stat_at<T: WasiHost>(
 ) -> FilesystemFuture<'_, DescriptorStat> {
     Box::new(async move {
         let data = store.data_mut();
+        if path != "."
+            && let Some(refused) = ungranted_root::refuse(data, directory.rep(), &path, Access::Read)
+        {
+            return Ok((Err(refused),));
+        }
         let arguments = (follows(flags), &path);
         let step = data.begin_file_step("filesystem.stat-at", directory.rep(), &arguments)?;
         ask::<Stat, _>(step, data.filesystem().stat_at(directory, flags, path)).await
@@ -115,6 +122,11 @@ fn metadata_hash_at<T: WasiHost>(
 ) -> FilesystemFuture<'_, MetadataHashValue> {
     Box::new(async move {
         let data = store.data_mut();
+        if path != "."
+            && let Some(refused) = ungranted_root::refuse(data, directory.rep(), &path, Access::Read)
+        {
+            return Ok((Err(refused),));
+        }
         let arguments = (follows(flags), &path);
         let step = data.begin_file_step("filesystem.metadata-hash-at", directory.rep(), &arguments)?;
         ask::<Hash, _>(step, data.filesystem().metadata_hash_at(directory, flags, path)).await
@@ -167,6 +179,10 @@ fn advise<T: WasiHost>(
 fn sync<T: WasiHost>(mut store: Caller<'_, T>, (file,): (File,)) -> FilesystemFuture<'_, ()> {
     Box::new(async move {
         let data = store.data_mut();
+        // No guest without a directory makes the disk write.
+        if ungranted_root::has_root(data, file.rep()) {
+            return Ok((Ok(()),));
+        }
         let step = data.begin_file_step("filesystem.sync", file.rep(), &())?;
         ask::<(), _>(step, data.filesystem().sync(file)).await
     })
@@ -175,6 +191,10 @@ fn sync<T: WasiHost>(mut store: Caller<'_, T>, (file,): (File,)) -> FilesystemFu
 fn sync_data<T: WasiHost>(mut store: Caller<'_, T>, (file,): (File,)) -> FilesystemFuture<'_, ()> {
     Box::new(async move {
         let data = store.data_mut();
+        // No guest without a directory makes the disk write.
+        if ungranted_root::has_root(data, file.rep()) {
+            return Ok((Ok(()),));
+        }
         let step = data.begin_file_step("filesystem.sync-data", file.rep(), &())?;
         ask::<(), _>(step, data.filesystem().sync_data(file)).await
     })

@@ -36,6 +36,7 @@ mod removals;
 mod replay_tests;
 mod standard_streams;
 mod stdio;
+mod ungranted_root;
 mod uses;
 
 pub use clocks::CallClock;
@@ -50,4 +51,5 @@ pub use open_files::OpenFiles;
 pub(super) use outside::block;
 pub(crate) use program_streams::send;
 pub use standard_streams::{ProgramInput, StandardStreams, Written};
+pub use ungranted_root::{UngrantedPaths, make_ungranted_root};
 pub use uses::SandboxUses;

@@ -9,6 +9,7 @@ use super::metadata::follows;
 use super::open_files::count;
 use super::outcome::{finish, to_guest};
 use super::recorded::Flags;
+use super::ungranted_root;
 use crate::journal::Again;
 use policy::Access;
 use wasmtime::StoreContextMut;
@@ -38,6 +39,10 @@ pub(super) fn open_at<'a, T: WasiHost>(
     Box::new(async move {
         let data = store.data_mut();
         let request = Request { parent: directory.rep(), path_flags, path, open_flags, flags };
+        let access = if request.writes() { Access::Write } else { Access::Read };
+        if let Some(refused) = ungranted_root::refuse(data, request.parent, &request.path, access) {
+            return Ok((Err(refused),));
+        }
         if request.writes() {
             let (files, _) = data.files()?;
             files.note_change(request.parent);
@@ -68,7 +73,6 @@ pub(super) fn open_at<'a, T: WasiHost>(
             Begun::Done(Err(code)) => Err(code),
         };
         if let Err(ErrorCode::NotPermitted | ErrorCode::ReadOnly) = &opened {
-            let access = if request.writes() { Access::Write } else { Access::Read };
             data.record_refused_path(RefusedPath { path: request.path, access });
         }
         Ok((opened,))

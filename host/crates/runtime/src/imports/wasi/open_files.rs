@@ -2,6 +2,7 @@
 //! could take the descriptors that others, and the host itself, need.
 
 use super::directory_stream::DirectoryStream;
+use super::ungranted_root;
 use platform::sync::Mutex;
 use policy::Principal;
 use std::collections::HashMap;
@@ -104,7 +105,7 @@ impl Drop for Reservation {
 /// Handles that may each hold a descriptor. A stream keeps its file open after the file's own handle is dropped.
 pub(super) fn count(table: &mut ResourceTable) -> usize {
     let holds_file = |entry: &&mut (dyn std::any::Any + Send)| {
-        entry.is::<Descriptor>()
+        entry.downcast_ref::<Descriptor>().is_some_and(|descriptor| !ungranted_root::is_root(descriptor))
             || entry.is::<DirectoryStream>()
             || entry.is::<DynInputStream>()
             || entry.is::<DynOutputStream>()

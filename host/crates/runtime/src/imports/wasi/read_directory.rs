@@ -7,6 +7,8 @@ use super::file_step::ask;
 use super::files::WasiHost;
 use super::paid::paid;
 use super::recorded::{Code, Entry};
+use super::ungranted_root;
+use policy::Access;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{LinkerInstance, Resource, ResourceType};
 use wasmtime_wasi::filesystem::WasiFilesystemView as _;
@@ -31,6 +33,9 @@ pub(super) fn open<T: WasiHost>(
 ) -> FilesystemFuture<'_, Resource<DirectoryStream>> {
     Box::new(async move {
         let (data, of) = (store.data_mut(), directory.rep());
+        if let Some(refused) = ungranted_root::refuse(data, of, ".", Access::Read) {
+            return Ok((Err(refused),));
+        }
         let directory = match data.filesystem().table.get(&directory)? {
             Descriptor::Dir(directory) => directory.dir.clone(),
             Descriptor::File(_) => return Ok((Err(ErrorCode::NotDirectory),)),
