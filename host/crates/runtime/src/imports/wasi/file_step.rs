@@ -4,8 +4,8 @@ use super::super::import_span::ImportSpan;
 use super::disk_quota::ENTRY_SIZE;
 use super::files::WasiHost;
 use super::outcome::{finish, to_guest};
+use super::path_refusal;
 use super::recorded::Code;
-use super::ungranted_root;
 use crate::journal::{Again, Step};
 use policy::Access;
 use serde::de::DeserializeOwned;
@@ -81,7 +81,7 @@ impl Change {
         arguments: &impl Serialize,
         (name, is_there): (&str, bool),
     ) -> wasmtime::Result<Begun<()>> {
-        if let Some(refused) = ungranted_root::refuse(data, of, name, Access::Write) {
+        if let Some(refused) = path_refusal::refuse(data, of, name, Access::Write) {
             return Ok(Begun::Done(Err(refused)));
         }
         let (step, span) = match Self::first(data, import, of, arguments)? {

@@ -10,7 +10,7 @@ use super::disk_quota::{DiskQuota, Moving, QuotaUse};
 use super::mounts::{MountError, open_mounts};
 use super::open_files::{OpenFiles, Reservation, count};
 use super::standard_streams::StandardStreams;
-use super::ungranted_root::UngrantedPaths;
+use super::ungranted_paths::UngrantedPaths;
 use super::uses::SandboxUses;
 use crate::engine::CallError;
 use crate::journal::{CallJournal, Step};

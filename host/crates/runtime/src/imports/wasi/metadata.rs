@@ -8,8 +8,8 @@ use super::file_step::ask;
 use super::files::WasiHost;
 use super::outcome::to_guest;
 use super::paid::{paid, paid_now};
+use super::path_refusal;
 use super::recorded::{Flags, Hash, Kind, Piece, Stat};
-use super::ungranted_root;
 use crate::engine::charge;
 use policy::Access;
 use wasmtime::StoreContextMut;
@@ -87,7 +87,7 @@ pub(super) fn stat_at<T: WasiHost>(
     Box::new(async move {
         let data = store.data_mut();
         if path != "."
-            && let Some(refused) = ungranted_root::refuse(data, directory.rep(), &path, Access::Read)
+            && let Some(refused) = path_refusal::refuse(data, directory.rep(), &path, Access::Read)
         {
             return Ok((Err(refused),));
         }
@@ -123,7 +123,7 @@ fn metadata_hash_at<T: WasiHost>(
     Box::new(async move {
         let data = store.data_mut();
         if path != "."
-            && let Some(refused) = ungranted_root::refuse(data, directory.rep(), &path, Access::Read)
+            && let Some(refused) = path_refusal::refuse(data, directory.rep(), &path, Access::Read)
         {
             return Ok((Err(refused),));
         }
@@ -180,7 +180,7 @@ fn sync<T: WasiHost>(mut store: Caller<'_, T>, (file,): (File,)) -> FilesystemFu
     Box::new(async move {
         let data = store.data_mut();
         // No guest without a directory makes the disk write.
-        if ungranted_root::has_root(data, file.rep()) {
+        if path_refusal::has_root(data, file.rep()) {
             return Ok((Ok(()),));
         }
         let step = data.begin_file_step("filesystem.sync", file.rep(), &())?;
@@ -192,7 +192,7 @@ fn sync_data<T: WasiHost>(mut store: Caller<'_, T>, (file,): (File,)) -> Filesys
     Box::new(async move {
         let data = store.data_mut();
         // No guest without a directory makes the disk write.
-        if ungranted_root::has_root(data, file.rep()) {
+        if path_refusal::has_root(data, file.rep()) {
             return Ok((Ok(()),));
         }
         let step = data.begin_file_step("filesystem.sync-data", file.rep(), &())?;

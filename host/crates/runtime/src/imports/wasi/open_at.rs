@@ -8,8 +8,8 @@ use super::files::{GONE, OVER_LIMIT, REPLACED, RefusedPath, WasiHost};
 use super::metadata::follows;
 use super::open_files::count;
 use super::outcome::{finish, to_guest};
+use super::path_refusal;
 use super::recorded::Flags;
-use super::ungranted_root;
 use crate::journal::Again;
 use policy::Access;
 use wasmtime::StoreContextMut;
@@ -40,7 +40,7 @@ pub(super) fn open_at<'a, T: WasiHost>(
         let data = store.data_mut();
         let request = Request { parent: directory.rep(), path_flags, path, open_flags, flags };
         let access = if request.writes() { Access::Write } else { Access::Read };
-        if let Some(refused) = ungranted_root::refuse(data, request.parent, &request.path, access) {
+        if let Some(refused) = path_refusal::refuse(data, request.parent, &request.path, access) {
             return Ok((Err(refused),));
         }
         if request.writes() {

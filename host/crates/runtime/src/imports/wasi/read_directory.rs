@@ -6,8 +6,8 @@ use super::directory_stream::DirectoryStream;
 use super::file_step::ask;
 use super::files::WasiHost;
 use super::paid::paid;
+use super::path_refusal;
 use super::recorded::{Code, Entry};
-use super::ungranted_root;
 use policy::Access;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{LinkerInstance, Resource, ResourceType};
@@ -33,7 +33,7 @@ pub(super) fn open<T: WasiHost>(
 ) -> FilesystemFuture<'_, Resource<DirectoryStream>> {
     Box::new(async move {
         let (data, of) = (store.data_mut(), directory.rep());
-        if let Some(refused) = ungranted_root::refuse(data, of, ".", Access::Read) {
+        if let Some(refused) = path_refusal::refuse(data, of, ".", Access::Read) {
             return Ok((Err(refused),));
         }
         let directory = match data.filesystem().table.get(&directory)? {

@@ -1,0 +1,65 @@
+//! Refuses paths outside of all directories of a guest: those of its directory `/`, in which nothing is granted.
+
+use super::files::WasiHost;
+use super::ungranted_paths::is_below;
+use super::ungranted_root::{PATH, is_root};
+use policy::Access;
+use wasmtime::component::Resource;
+use wasmtime_wasi::filesystem::WasiFilesystemView as _;
+use wasmtime_wasi::p2::bindings::filesystem::types::{Descriptor, ErrorCode};
+
+/// What libraries look for wherever they run, with what is below. Some names are where componentize-py had the
+/// modules of a plugin in Python: `python`, `world`, `bundled` and numbers. An import and a traceback look there.
+const LOOKED_FOR_BY_LIBRARIES: [&str; 24] = [
+    "0",
+    "1",
+    "2",
+    "bundled",
+    "dev",
+    "etc/apache",
+    "etc/apache2",
+    "etc/gitconfig",
+    "etc/hosts",
+    "etc/httpd",
+    "etc/localtime",
+    "etc/mime.types",
+    "etc/nsswitch.conf",
+    "etc/resolv.conf",
+    "etc/services",
+    "etc/ssl",
+    "etc/timezone",
+    "etc/zoneinfo",
+    "proc",
+    "python",
+    "usr/lib/zoneinfo",
+    "usr/local",
+    "usr/share",
+    "world",
+];
+
+/// The refusal of a path of the directory `/`, which is outside of all that the guest is granted; none for a path of another
+/// directory. It is recorded, once the guest's call has begun. `path` is as the guest named it there.
+pub(super) fn refuse<T: WasiHost>(data: &mut T, directory: u32, path: &str, access: Access) -> Option<ErrorCode> {
+    if !has_root(data, directory) {
+        return None;
+    }
+    if is_looked_for_by_libraries(path) {
+        return Some(ErrorCode::NoEntry);
+    }
+    let full = format!("{PATH}{}", if path == "." { "" } else { path });
+    data.record_ungranted_path(&full, access);
+    // As for a link that leads out of a granted directory.
+    Some(ErrorCode::NotPermitted)
+}
+
+/// Whether the descriptor with this number is the directory `/` in which nothing is granted.
+pub(super) fn has_root<T: WasiHost>(data: &mut T, descriptor: u32) -> bool {
+    data.filesystem().table.get(&Resource::<Descriptor>::new_borrow(descriptor)).is_ok_and(is_root)
+}
+
+/// Whether libraries look for this path wherever they run, and do without. Many go on only if there is no such file, and not if it
+/// is refused. That the path is looked for says nothing of their program.
+fn is_looked_for_by_libraries(path: &str) -> bool {
+    let is_setting = path.starts_with('.') && path.len() > 1 && !path.starts_with("..");
+    is_setting || LOOKED_FOR_BY_LIBRARIES.iter().any(|known| path == *known || is_below(path, known))
+}

@@ -1,0 +1,65 @@
+//! Where a call has looked for files and nothing is granted to it.
+
+use policy::Access;
+use std::collections::BTreeMap;
+
+/// Different paths of one call that are recorded. Bounds what a guest makes the host keep.
+const MAX_PATHS: usize = 32;
+/// Bytes of a path that are kept.
+const MAX_PATH: usize = 512;
+
+/// Paths that a call has looked for outside of its directories.
+#[derive(Debug, Default)]
+pub struct UngrantedPaths(BTreeMap<String, Access>);
+
+impl UngrantedPaths {
+    /// Returns whether it is new.
+    pub(super) fn add(&mut self, path: &str, access: Access) -> bool {
+        if path.len() > MAX_PATH || self.0.len() >= MAX_PATHS {
+            return false;
+        }
+        let known = self.0.get(path).copied();
+        self.0.insert(path.to_owned(), known.map_or(access, |known| known.max(access)));
+        known.is_none()
+    }
+
+    pub fn contains(&self, path: &str) -> bool {
+        self.0.contains_key(path)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&str, Access)> {
+        self.0.iter().map(|(path, access)| (path.as_str(), *access))
+    }
+
+    /// Without those that are below another one, which has the highest access of them.
+    pub fn topmost(&self) -> Vec<(&str, Access)> {
+        let mut all: Vec<(&str, Access)> = Vec::new();
+        for (path, access) in self.iter() {
+            match all.iter_mut().find(|(above, _)| is_below(path, above)) {
+                Some((_, most)) => *most = access.max(*most),
+                None => all.push((path, access)),
+            }
+        }
+        all
+    }
+}
+
+pub(super) fn is_below(path: &str, above: &str) -> bool {
+    path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/') || above.ends_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_kept_once_and_bounded() {
+        let mut paths = UngrantedPaths::default();
+        assert!(paths.add("/a/b", Access::Read) && paths.add("/a", Access::Read) && paths.add("/ab", Access::Read));
+        assert!(!paths.add("/a/b", Access::Write), "it is known");
+        assert_eq!(paths.topmost(), [("/a", Access::Write), ("/ab", Access::Read)]);
+        assert!(!paths.add(&"x".repeat(MAX_PATH + 1), Access::Read));
+        let new = (0..100).filter(|number| paths.add(&format!("/{number}"), Access::Read)).count();
+        assert_eq!(new, MAX_PATHS - 3);
+    }
+}
