@@ -6,6 +6,9 @@ import { decode, encode } from "./utf8.js";
 // How much of an answer is read, unless `maxBody` says otherwise.
 const MAX_BODY = 4 << 20;
 
+/** The method by which other classes of bodies say their bytes and their type. */
+export const AS_BODY = Symbol.for("portcullis.body");
+
 /** Names are without case. */
 export class Headers {
   #entries;
@@ -67,8 +70,13 @@ class Message {
   #bytes;
   bodyUsed = false;
 
-  constructor(body) {
-    this.#bytes = bytesOf(body);
+  constructor(body, headers) {
+    const { bytes, type } = bodyOf(body);
+    this.#bytes = bytes;
+    this.headers = new Headers(headers);
+    if (type && !this.headers.has("content-type")) {
+      this.headers.set("content-type", type);
+    }
   }
 
   #read() {
@@ -111,6 +119,10 @@ class Message {
     }
   }
 
+  async blob() {
+    return new Blob([this.#read()], { type: this.headers.get("content-type") ?? "" });
+  }
+
   /** The body as it was given. */
   get content() {
     return this.#bytes;
@@ -122,8 +134,8 @@ export class Request extends Message {
   constructor(from, options = {}) {
     const request = typeof from?.url === "string" ? from : undefined;
     const { method = request?.method ?? "GET", headers = request?.headers, signal = request?.signal, body = request?.content } = options;
-    super(body);
-    Object.assign(this, { url: request?.url ?? String(from), method: method.toUpperCase(), headers: withType(new Headers(headers), body), signal });
+    super(body, headers);
+    Object.assign(this, { url: request?.url ?? String(from), method: method.toUpperCase(), signal });
   }
 
   clone() {
@@ -134,8 +146,8 @@ export class Request extends Message {
 /** An answer with any status. It has been read already. */
 export class Response extends Message {
   constructor(body, { status = 200, statusText = "", headers = [], truncated = false, url = "" } = {}) {
-    super(body);
-    Object.assign(this, { status, statusText, headers: withType(new Headers(headers), body), truncated, url });
+    super(body, headers);
+    Object.assign(this, { status, statusText, truncated, url, type: "basic", redirected: false });
   }
 
   static json(value, options) {
@@ -163,42 +175,36 @@ export class Response extends Message {
   }
 }
 
-const isForm = (body) => typeof URLSearchParams === "function" && body instanceof URLSearchParams;
-
-/** The headers, and the type that a form has by itself. */
-function withType(headers, body) {
-  if (isForm(body) && !headers.has("content-type")) {
-    headers.set("content-type", "application/x-www-form-urlencoded;charset=UTF-8");
-  }
-  return headers;
-}
-
-function bytesOf(body) {
+/** The bytes of a body, and the type that it has by itself. */
+function bodyOf(body) {
   if (body === undefined || body === null) {
-    return new Uint8Array();
+    return { bytes: new Uint8Array() };
   }
-  if (body instanceof Uint8Array) {
-    return body;
+  if (typeof body !== "object") {
+    return { bytes: encode(String(body)) };
+  }
+  if (typeof body[AS_BODY] === "function") {
+    return body[AS_BODY]();
   }
   if (ArrayBuffer.isView(body)) {
-    return new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
+    return { bytes: new Uint8Array(body.buffer, body.byteOffset, body.byteLength) };
   }
   if (body instanceof ArrayBuffer || Array.isArray(body)) {
-    return new Uint8Array(body);
+    return { bytes: new Uint8Array(body) };
   }
-  if (typeof body === "object" && !isForm(body)) {
-    throw new TypeError(`a body is text, bytes or URLSearchParams, not ${body.constructor?.name ?? "an object"}`);
+  // A component has this name if the plugin or a package mentions it.
+  if (typeof URLSearchParams === "function" && body instanceof URLSearchParams) {
+    return { bytes: encode(String(body)), type: "application/x-www-form-urlencoded;charset=UTF-8" };
   }
-  return encode(String(body));
+  throw new TypeError(`a body is text, bytes, a form or a blob, not ${body.constructor?.name ?? "an object"}`);
 }
 
-export function outgoing(url, { method = "GET", headers = {}, body, json, timeout, maxBody = MAX_BODY }) {
-  const sent = withType(new Headers(headers), body);
-  if (json !== undefined && !sent.has("content-type")) {
-    sent.set("content-type", "application/json");
+export function outgoing(url, { method = "GET", headers, body, json, timeout, maxBody = MAX_BODY }) {
+  const message = new Message(json === undefined ? body : JSON.stringify(json), headers);
+  if (json !== undefined && !message.headers.has("content-type")) {
+    message.headers.set("content-type", "application/json");
   }
-  const bytes = bytesOf(json === undefined ? body : JSON.stringify(json));
-  return { method: method.toUpperCase(), url: String(url), headers: [...sent], body: bytes, timeout, maxBody };
+  return { method: method.toUpperCase(), url: String(url), headers: [...message.headers], body: message.content, timeout, maxBody };
 }
 
 /** The method, and the URL as grants write it. */

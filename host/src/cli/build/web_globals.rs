@@ -1,11 +1,12 @@
 //! Global names that the engine lacks and that people expect, such as `URL`. A component has those that its plugin or a package mentions.
 
 /// Modules in the SDK's folder `globals`, and the names that they define.
-const GLOBALS: [(&str, &[&str]); 10] = [
+const GLOBALS: [(&str, &[&str]); 11] = [
     ("abort", &["AbortController", "AbortSignal"]),
     ("buffer", &["Buffer"]),
     ("crypto", &["crypto"]),
     ("fetch", &["fetch", "Headers", "Request", "Response"]),
+    ("forms", &["Blob", "File", "FormData", "blob"]),
     ("intl", &["Intl", "toLocaleString", "toLocaleDateString", "toLocaleTimeString", "localeCompare"]),
     ("process", &["process"]),
     ("text", &["TextDecoder", "TextEncoder"]),
@@ -13,6 +14,9 @@ const GLOBALS: [(&str, &[&str]); 10] = [
     ("timers", &["setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate"]),
     ("url", &["URL", "URLSearchParams"]),
 ];
+
+/// These are methods of any value.
+const METHODS: [&str; 5] = ["blob", "localeCompare", "toLocaleDateString", "toLocaleString", "toLocaleTimeString"];
 
 /// What a member with the name of a global may be of, so that it is the global.
 const GLOBAL_OBJECTS: [&str; 4] = ["globalThis", "global", "self", "window"];
@@ -30,8 +34,7 @@ fn mentions(code: &str, name: &str) -> bool {
             return false;
         }
         match before.strip_suffix('.') {
-            // These are methods of any value.
-            Some(_) if name.starts_with("toLocale") || name == "localeCompare" => true,
+            Some(_) if METHODS.contains(&name) => true,
             Some(object) if !object.ends_with("..") => {
                 let object = object.trim_end_matches('?');
                 GLOBAL_OBJECTS.iter().any(|global| object.ends_with(global))
