@@ -7,7 +7,7 @@ import { define } from "./define.js";
 
 /** The variables that were granted, and what the plugin sets itself. While the plugin is loaded, there are none yet. */
 const env = new Proxy(
-  {},
+  { NODE_ENV: "production" },
   { get: (own, name) => (Reflect.has(own, name) || typeof name === "symbol" || !isLoaded() ? own[name] : get(name)) },
 );
 

@@ -9,6 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Packages whose build for browsers works within a page only. Their other build is taken.
+const NEED_A_PAGE: [&str; 1] = ["turndown"];
+
 /// How all modules of one plugin are made.
 pub(super) struct Bundler {
     tools: PathBuf,
@@ -92,7 +95,16 @@ impl Bundler {
         common.extend(
             ["--define:global=globalThis", "--define:process.env.NODE_ENV=\"production\""].map(ToOwned::to_owned),
         );
-        Ok(Self { tools: tools.to_owned(), folder: folder.to_owned(), work: work.to_owned(), common })
+        let mut bundler = Self { tools: tools.to_owned(), folder: folder.to_owned(), work: work.to_owned(), common };
+        for package in NEED_A_PAGE {
+            if folder.ancestors().any(|parent| parent.join("node_modules").join(package).is_dir()) {
+                let entry = format!("export {{ default }} from {package:?};\n");
+                let options = ["--platform=neutral", "--main-fields=module,main"].map(ToOwned::to_owned);
+                let made = bundler.bundle(package, &entry, &options)?;
+                bundler.common.push(format!("--alias:{package}={}", made.path.display()));
+            }
+        }
+        Ok(bundler)
     }
 
     /// One module of everything that the entry imports.

@@ -9,12 +9,13 @@ use std::fs;
 use std::path::Path;
 
 /// Modules and the packages for them, in the folder of tools.
-const PACKAGES: [(&str, &str); 8] = [
+const PACKAGES: [(&str, &str); 9] = [
     ("buffer", "buffer"),
     ("events", "events"),
     ("path", "path-browserify"),
     ("path/posix", "path-browserify"),
-    ("stream", "stream-browserify"),
+    ("stream", "readable-stream"),
+    ("stream/promises", "readable-stream/lib/stream/promises.js"),
     ("string_decoder", "string_decoder"),
     ("sys", "util"),
     ("util", "util"),
@@ -26,7 +27,8 @@ const OURS: [(&str, &str); 8] = [
     ("assert/strict", "assert.js"),
     ("crypto", "crypto.js"),
     ("perf_hooks", "perf-hooks.js"),
-    ("process", "process.js"),
+    // A folder, since packages import it as `process/`, too.
+    ("process", "process"),
     ("timers", "timers.js"),
     ("timers/promises", "timers-promises.js"),
     ("url", "url.js"),
@@ -35,7 +37,7 @@ const OURS: [(&str, &str); 8] = [
 const FETCH: &str = "send requests with `fetch`";
 const FILES: &str = "use `files` of portcullis-guest for the folders that were granted";
 const ALONE: &str = "a plugin runs alone, without programs and threads beside it";
-const ABSENT: [(&str, &str); 38] = [
+const ABSENT: [(&str, &str); 37] = [
     ("async_hooks", "pass on what a call needs as arguments"),
     ("child_process", ALONE),
     ("cluster", ALONE),
@@ -63,7 +65,6 @@ const ABSENT: [(&str, &str); 38] = [
     ("repl", "ask with `ask` of portcullis-guest"),
     ("sea", ALONE),
     ("sqlite", "use `state` of portcullis-guest"),
-    ("stream/promises", "use `stream`"),
     ("stream/web", "read bodies as a whole"),
     ("test", "tests are beside the plugin, not in it"),
     ("tls", FETCH),
