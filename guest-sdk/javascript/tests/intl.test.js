@@ -90,10 +90,10 @@ test("what the methods of dates take is as in Node", () => {
 });
 
 test("another locale or zone is an error that says what to do", () => {
-  assert.throws(() => new DateTimeFormat("en-GB"), /^RangeError: the sandbox formats for the locale en-US only, not en-GB\. Write the format out/);
+  assert.throws(() => new DateTimeFormat("en-GB"), /^RangeError: the sandbox formats for the locale en-US only, not en-GB\. Write the format out, .*date-fns/);
   assert.throws(() => new NumberFormat(["de-DE", "en-US"]), /not de-DE/);
   assert.throws(() => new Collator("sv"), /not sv/);
-  assert.throws(() => new DateTimeFormat("en-US", { timeZone: "Europe/Oslo" }), /^RangeError: the sandbox knows the time zone UTC only, not Europe\/Oslo/);
+  assert.throws(() => new DateTimeFormat("en-US", { timeZone: "Europe/Oslo" }), /^RangeError: the sandbox knows the time zone UTC only, not Europe\/Oslo; .*moment-timezone/);
   assert.throws(() => new DateTimeFormat("en", { month: "medium" }), /knows month: "numeric", "2-digit", "long", "short", "narrow", not "medium"/);
   assert.throws(() => new NumberFormat("en", { notation: "compact" }), /knows notation: "standard", not "compact"/);
   assert.throws(() => new DateTimeFormat().format(NaN), /^RangeError: Invalid time value$/);

@@ -135,7 +135,7 @@ export class DateTimeFormat {
 
 function zone(wanted) {
   if (wanted !== undefined && !ZONES.includes(String(wanted).toLowerCase())) {
-    throw new RangeError(`the sandbox knows the time zone UTC only, not ${wanted}; calculate with an offset, such as UTC+2 in luxon`);
+    throw new RangeError(`the sandbox knows the time zone UTC only, not ${wanted}; calculate with an offset, or use a package with zones of its own, such as moment-timezone/builds/moment-timezone-with-data-1970-2030`);
   }
 }
 

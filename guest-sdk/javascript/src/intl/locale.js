@@ -20,7 +20,7 @@ export function localeOf(locales) {
   const [first = LOCALE] = listOf(locales);
   if (!isOurs(first)) {
     throw new RangeError(
-      `the sandbox formats for the locale en-US only, not ${first}. Write the format out, as with toISOString() or the package luxon's toFormat("dd/MM/yyyy")`,
+      `the sandbox formats for the locale en-US only, not ${first}. Write the format out, or use a package with locales of its own, such as date-fns`,
     );
   }
   return first.length === 2 ? "en" : LOCALE;
