@@ -21,7 +21,7 @@ const look = tool({
     const form = new globalThis.FormData();
     form.append("a", new globalThis.File(["<x>"], 'a"b.txt', { type: "text/plain" }));
     const first = await globalThis.fetch(new globalThis.Request("https://example.com/a", { method: "post", body: form }));
-    const second = await fetch(sent, { headers: { x: "2" } });
+    const second = await fetch(sent, { headers: { x: "2" }, method: undefined });
     const third = await fetch(new URL("https://example.com/c?d"), { method: "POST", body: new URLSearchParams({ e: "f g" }) });
     return JSON.stringify([await first.clone().json(), first.bodyUsed, await second.text(), third.statusText, await (await third.blob()).text()]);
   },

@@ -118,6 +118,7 @@ const globals: Record<string, () => unknown> = {
     await timed((done) => late.addEventListener("abort", done));
     return [heard, late.reason.name, await failed(() => fetch(`${SERVER}/echo`, { signal: controller.signal }))];
   },
+  late: () => failed(() => fetch(`${SERVER}/slow`, { signal: AbortSignal.timeout(200) })),
   structuredClone() {
     const value: any = { at: new Date(0), map: new Map([[1, new Set([2])]]), bytes: new Uint8Array([1]), big: 1n };
     value.self = value;

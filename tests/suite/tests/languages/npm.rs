@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 use suite::web::{Reply, Seen, Web};
 use suite::{Called, Client, Home, Ran, paths, plugin_from};
 
@@ -15,6 +17,10 @@ const GRANTS: &str = "limits.fuel = 10_000_000_000\nlimits.memory = \"128 MiB\"\
 fn answer(seen: &Seen) -> Reply {
     let body = &seen.body;
     match seen.path() {
+        "/slow" => {
+            thread::sleep(Duration::from_secs(3));
+            Reply::new(200, "late")
+        }
         "/busy" => Reply::new(503, "busy"),
         "/v1/files" if body.contains("filename=\"a.json\"") => Reply::json(json!({"id": "file-1", "object": "file"})),
         "/v1/chat/completions" if body.contains("\"stream\":true") => {
@@ -108,6 +114,7 @@ fn packages_of_npm_and_what_they_expect_work_in_a_component() {
         ),
         ("timers", json!([["micro", "tick", "tick"], true])),
         ("abort", json!([["aborted"], "TimeoutError", "This operation was aborted"])),
+        ("late", json!("the other server did not answer in time")),
         ("structuredClone", json!([true, true, "1970-01-01T00:00:00.000Z", true, 1, "1"])),
         ("base64", json!(["aGk=", "hi", "Z3LDvG4="])),
         ("process", json!(["production", true, "/", true])),
