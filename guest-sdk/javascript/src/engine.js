@@ -10,6 +10,6 @@ const NAMES = `AggregateError Array ArrayBuffer AsyncDisposableStack BigInt BigI
 
 for (const name of Object.getOwnPropertyNames(globalThis)) {
   if (!NAMES.includes(name)) {
-    delete globalThis[name];
+    Reflect.deleteProperty(globalThis, name);
   }
 }
