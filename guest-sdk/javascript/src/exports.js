@@ -1,6 +1,6 @@
 // The component's exports, for the entry that `portcullis build` writes.
 
-import { NotFound, ToolError } from "./errors.js";
+import { Denied, NotFound, ToolError } from "./errors.js";
 import * as log from "./log.js";
 import { Typed } from "./completion.js";
 import { NOT_DONE } from "./doubt.js";
@@ -38,12 +38,24 @@ function run(work, failed = (error) => error) {
 }
 
 /** An error of a tool as the WIT has it. One that the tool did not mean is logged with its place. */
-function thrown(error) {
+function thrown(caught) {
+  const error = caught instanceof ToolError ? caught : (deniedBeneath(caught) ?? caught);
   if (!(error instanceof ToolError)) {
     // The model gets the message; where it happened is for whoever mends it.
     log.debug(`${error?.message}\n${error?.stack ?? ""}`);
   }
   return toError(error);
+}
+
+/** Packages wrap what `fetch` throws. A denial stays one. */
+function deniedBeneath(error) {
+  for (let depth = 0; depth < 8 && error instanceof Error; depth += 1) {
+    if (error instanceof Denied) {
+      return error;
+    }
+    error = error.cause;
+  }
+  return undefined;
 }
 
 const missing = (what, name) => ({ tag: "invalid-arguments", val: `there is no ${what} named ${name}` });

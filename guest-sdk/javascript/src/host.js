@@ -5,6 +5,7 @@
 
 const real = {};
 let current;
+let loaded = false;
 
 /** Adds functions of the real host. */
 export function provide(functions) {
@@ -20,7 +21,16 @@ export function use(host) {
 
 export function host() {
   if (!current) {
-    throw new Error("there is no host here; in a test, call the tool by the Host of portcullis-guest/testing");
+    throw new Error(
+      "there is no host here: the modules of a plugin are loaded when it is built, and only its tools reach the host; in a test, call the tool by the Host of portcullis-guest/testing",
+    );
   }
   return current;
+}
+
+/** Whether all modules of the component have been loaded, which is once, when it is built. */
+export const isLoaded = () => loaded;
+
+export function finishLoading() {
+  loaded = true;
 }

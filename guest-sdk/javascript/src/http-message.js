@@ -6,18 +6,25 @@ import { decode, encode } from "./utf8.js";
 // How much of an answer is read, unless `maxBody` says otherwise.
 const MAX_BODY = 4 << 20;
 
+/** The method by which other classes of bodies say their bytes and their type. */
+export const AS_BODY = Symbol.for("portcullis.body");
+
 /** Names are without case. */
 export class Headers {
   #entries;
 
   constructor(init = []) {
-    const entries = Array.isArray(init) ? init : typeof init.entries === "function" ? [...init.entries()] : Object.entries(init);
-    this.#entries = entries.map(([name, value]) => [name.toLowerCase(), String(value)]);
+    const entries = typeof init?.[Symbol.iterator] === "function" ? [...init] : Object.entries(init ?? {});
+    this.#entries = entries.map(([name, value]) => [String(name).toLowerCase(), String(value)]);
   }
 
   get(name) {
     const found = this.#entries.filter(([known]) => known === name.toLowerCase()).map(([, value]) => value);
     return found.length > 0 ? found.join(", ") : null;
+  }
+
+  getSetCookie() {
+    return this.#entries.filter(([known]) => known === "set-cookie").map(([, value]) => value);
   }
 
   has(name) {
@@ -29,8 +36,24 @@ export class Headers {
   }
 
   set(name, value) {
-    this.#entries = this.#entries.filter(([known]) => known !== name.toLowerCase());
+    this.delete(name);
     this.append(name, value);
+  }
+
+  delete(name) {
+    this.#entries = this.#entries.filter(([known]) => known !== name.toLowerCase());
+  }
+
+  forEach(work, self) {
+    this.#entries.forEach(([name, value]) => work.call(self, value, name, this));
+  }
+
+  keys() {
+    return this.#entries.map(([name]) => name).values();
+  }
+
+  values() {
+    return this.#entries.map(([, value]) => value).values();
   }
 
   entries() {
@@ -42,37 +65,105 @@ export class Headers {
   }
 }
 
-/** An answer with any status. It has been read already. */
-export class Response {
-  #body;
+/** What requests and answers have in common. The whole body is there, and may be read again. */
+class Message {
+  #bytes;
+  bodyUsed = false;
 
-  constructor(body, { status = 200, headers = [], truncated = false, url = "" } = {}) {
-    this.#body = typeof body === "string" ? encode(body) : (body ?? new Uint8Array());
-    Object.assign(this, { status, headers: new Headers(headers), truncated, url });
+  constructor(body, headers) {
+    const { bytes, type } = bodyOf(body);
+    this.#bytes = bytes;
+    this.headers = new Headers(headers);
+    if (type && !this.headers.has("content-type")) {
+      this.headers.set("content-type", type);
+    }
+  }
+
+  #read() {
+    this.bodyUsed = true;
+    return this.#bytes;
+  }
+
+  /** A stream of one piece: as much of it as packages read. */
+  get body() {
+    if (this.#bytes.length === 0) {
+      return null;
+    }
+    const pieces = [this.#bytes];
+    const next = async () => {
+      this.bodyUsed = true;
+      return pieces.length > 0 ? { done: false, value: pieces.shift() } : { done: true, value: undefined };
+    };
+    const reader = { read: next, releaseLock() {}, async cancel() {} };
+    return { getReader: () => reader, async cancel() {}, [Symbol.asyncIterator]: () => ({ next, return: async () => ({ done: true }) }) };
+  }
+
+  async bytes() {
+    return this.#read();
+  }
+
+  async arrayBuffer() {
+    return this.#read().slice().buffer;
+  }
+
+  async text() {
+    return decode(this.#read());
+  }
+
+  async json() {
+    const text = decode(this.#read());
+    try {
+      return JSON.parse(text);
+    } catch (error) {
+      throw new HttpError("unexpected-response", `the other server's answer is not what was expected: ${error.message}`);
+    }
+  }
+
+  async blob() {
+    return new Blob([this.#read()], { type: this.headers.get("content-type") ?? "" });
+  }
+
+  /** The body as it was given. */
+  get content() {
+    return this.#bytes;
+  }
+}
+
+/** A request that is not sent yet. */
+export class Request extends Message {
+  constructor(from, options = {}) {
+    const request = typeof from?.url === "string" ? from : undefined;
+    const { method = request?.method ?? "GET", headers = request?.headers, signal = request?.signal, body = request?.content } = options;
+    super(body, headers);
+    Object.assign(this, { url: request?.url ?? String(from), method: method.toUpperCase(), signal });
+  }
+
+  clone() {
+    return new Request(this);
+  }
+}
+
+/** An answer with any status. It has been read already. */
+export class Response extends Message {
+  constructor(body, { status = 200, statusText = "", headers = [], truncated = false, url = "" } = {}) {
+    super(body, headers);
+    Object.assign(this, { status, statusText, truncated, url, type: "basic", redirected: false });
+  }
+
+  static json(value, options) {
+    const answer = new Response(JSON.stringify(value), options);
+    if (!answer.headers.has("content-type")) {
+      answer.headers.set("content-type", "application/json");
+    }
+    return answer;
   }
 
   get ok() {
     return this.status >= 200 && this.status <= 299;
   }
 
-  async bytes() {
-    return this.#body;
-  }
-
-  async arrayBuffer() {
-    return this.#body.slice().buffer;
-  }
-
-  async text() {
-    return decode(this.#body);
-  }
-
-  async json() {
-    try {
-      return JSON.parse(decode(this.#body));
-    } catch (error) {
-      throw new HttpError("unexpected-response", `the other server's answer is not what was expected: ${error.message}`);
-    }
+  clone() {
+    return new Response(this.content, this);
   }
 
   /** The response itself, if its status is a success. */
@@ -84,14 +175,36 @@ export class Response {
   }
 }
 
-export function outgoing(url, { method = "GET", headers = {}, body, json, timeout, maxBody = MAX_BODY }) {
-  const sent = new Headers(headers);
-  if (json !== undefined && !sent.has("content-type")) {
-    sent.set("content-type", "application/json");
+/** The bytes of a body, and the type that it has by itself. */
+function bodyOf(body) {
+  if (body === undefined || body === null) {
+    return { bytes: new Uint8Array() };
   }
-  const text = json === undefined ? (body ?? "") : JSON.stringify(json);
-  const bytes = typeof text === "string" ? encode(text) : new Uint8Array(text);
-  return { method: method.toUpperCase(), url: String(url), headers: [...sent], body: bytes, timeout, maxBody };
+  if (typeof body !== "object") {
+    return { bytes: encode(String(body)) };
+  }
+  if (typeof body[AS_BODY] === "function") {
+    return body[AS_BODY]();
+  }
+  if (ArrayBuffer.isView(body)) {
+    return { bytes: new Uint8Array(body.buffer, body.byteOffset, body.byteLength) };
+  }
+  if (body instanceof ArrayBuffer || Array.isArray(body)) {
+    return { bytes: new Uint8Array(body) };
+  }
+  // A component has this name if the plugin or a package mentions it.
+  if (typeof URLSearchParams === "function" && body instanceof URLSearchParams) {
+    return { bytes: encode(String(body)), type: "application/x-www-form-urlencoded;charset=UTF-8" };
+  }
+  throw new TypeError(`a body is text, bytes, a form or a blob, not ${body.constructor?.name ?? "an object"}`);
+}
+
+export function outgoing(url, { method = "GET", headers, body, json, timeout, maxBody = MAX_BODY }) {
+  const message = new Message(json === undefined ? body : JSON.stringify(json), headers);
+  if (json !== undefined && !message.headers.has("content-type")) {
+    message.headers.set("content-type", "application/json");
+  }
+  return { method: method.toUpperCase(), url: String(url), headers: [...message.headers], body: message.content, timeout, maxBody };
 }
 
 /** The method, and the URL as grants write it. */

@@ -3,6 +3,13 @@
 
 const jobs = [];
 
+let idle = () => false;
+
+/** Sets what is done when there are no jobs and a promise is waited for. It returns whether it did something. */
+export function whenIdle(work) {
+  idle = work;
+}
+
 /** Runs all jobs, and those that they add. */
 export function drain() {
   while (jobs.length > 0) {
@@ -111,7 +118,7 @@ export class Promise {
     );
   }
 
-  /** Runs all jobs. The value, or throws the error; throws, too, if nothing can settle it any more. */
+  /** Runs all jobs, and timers until it is settled. The value, or throws the error; throws, too, if nothing can settle it any more. */
   static settled(value) {
     if (!isThenable(value)) {
       drain();
@@ -119,6 +126,9 @@ export class Promise {
     }
     const promise = Promise.resolve(value);
     drain();
+    while (promise.#state === "pending" && idle()) {
+      drain();
+    }
     if (promise.#state === "fulfilled") {
       return promise.#value;
     }

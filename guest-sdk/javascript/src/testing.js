@@ -3,8 +3,11 @@
 import { Typed } from "./completion.js";
 import { text, textOf } from "./content.js";
 import * as errors from "./errors.js";
+import { Blob, File, FormData } from "./forms.js";
+import { define } from "./globals/define.js";
 import { use } from "./host.js";
-import { Response, target } from "./http-message.js";
+import { fetch } from "./http.js";
+import { Headers, Request, Response, target } from "./http-message.js";
 import { complete, findResource, PLUGIN, result } from "./plugin.js";
 import { SampleAnswer, ToolUse } from "./sampling.js";
 import { decode, encode } from "./utf8.js";
@@ -14,6 +17,9 @@ export { Response, ToolUse };
 // Answers of a user who does not fill in a form.
 export const DECLINED = new errors.Declined();
 export const DISMISSED = new errors.Dismissed();
+
+// While a tool runs, packages that look for these names send their requests to the fake host, as in a component.
+const GLOBALS = { Blob, fetch, File, FormData, Headers, Request, Response };
 
 const CONTEXT = { id: "test", principal: "local", deadlineMs: 60_000 };
 
@@ -78,9 +84,12 @@ export class Host {
 
   async #within(work) {
     const before = use(fake(this));
+    const others = Object.fromEntries(Object.keys(GLOBALS).map((name) => [name, globalThis[name]]));
+    define(GLOBALS);
     try {
       return await work();
     } finally {
+      define(others);
       use(before);
     }
   }

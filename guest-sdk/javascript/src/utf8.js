@@ -1,7 +1,8 @@
 // UTF-8, where the engine has no encoder of its own.
 
 export function encode(text) {
-  const escaped = unescape(encodeURIComponent(text));
+  // Halves of characters have no encoding.
+  const escaped = unescape(encodeURIComponent(text.toWellFormed()));
   const bytes = new Uint8Array(escaped.length);
   for (let at = 0; at < escaped.length; at += 1) {
     bytes[at] = escaped.charCodeAt(at);
@@ -9,14 +10,17 @@ export function encode(text) {
   return bytes;
 }
 
-/** Malformed bytes are replaced, one by one. */
-export function decode(bytes) {
+/** Malformed bytes are replaced, one by one; or they are an error. */
+export function decode(bytes, fatal = false) {
   let text = "";
   for (let at = 0; at < bytes.length; ) {
     const first = bytes[at];
     const length = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
     const code = length && point(bytes, at, length);
     if (code === undefined || length === 0) {
+      if (fatal) {
+        throw new TypeError("the bytes are not UTF-8");
+      }
       text += "\ufffd";
       at += 1;
     } else {

@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod go_image;
+mod npm;
 mod packages;
 mod python_image;
 mod templates;

@@ -1,14 +1,15 @@
 //! JavaScript and TypeScript: esbuild makes one module of the SDK and the author's, componentize-qjs a component of QuickJS and it.
 
+use super::bundle::Bundler;
 use super::command::{quiet, step};
 use super::project::Project;
-use super::{records_as_tuples, single_module, toolchain, typescript, wit};
+use super::{node_built_ins, records_as_tuples, single_module, toolchain, typescript, web_globals, wit};
 use anyhow::{Context, ensure};
 use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// The engine runs no jobs of promises in the synchronous ABI, so that `async` functions become generators over the SDK's own.
@@ -26,46 +27,33 @@ struct Described {
     typed: Vec<String>,
 }
 
-/// What esbuild says of a module that it has made.
-#[derive(Deserialize)]
-struct Contents {
-    outputs: BTreeMap<String, Output>,
-}
-
-#[derive(Deserialize)]
-struct Output {
-    imports: Vec<Import>,
-}
-
-#[derive(Deserialize)]
-struct Import {
-    path: String,
-}
-
 pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     let tools = toolchain::node()?;
     let (work, sdk) = (project.work(), project.work().join("javascript/src"));
     let main = project.folder.join(&project.main);
+    let bundler = Bundler::new(&tools, &project.folder, &work, &sdk)?;
+    // From everywhere the same SDK, so that there is one list of what was offered.
+    let with_sdk = format!("--alias:portcullis-guest={}", sdk.join("index.js").display());
+    let globals = globals(&bundler, &main, &sdk)?;
     let ask = format!(
-        "import {main:?};\nimport {{ offers, typed }} from {:?};\nconsole.log(JSON.stringify({{ exports: offers(), typed }}));\n",
+        "import {:?};\n{globals}import {main:?};\nimport {{ offers, typed }} from {:?};\nconsole.log(JSON.stringify({{ exports: offers(), typed }}));\n",
+        sdk.join("engine.js"),
         sdk.join("describe.js")
     );
-    let asking = bundle(&tools, &work, "describe", &ask, &["--platform=node"])?;
-    let said = quiet(Command::new("node").arg(&asking).current_dir(&project.folder), toolchain::NODE)
+    let asking = bundler.bundle("describe", &ask, &["--conditions=module".to_owned(), with_sdk.clone()])?;
+    let said = quiet(Command::new("node").arg(&asking.path).current_dir(&project.folder), toolchain::NODE)
         .with_context(|| format!("cannot load {}", main.display()))?;
     let Described { exports, typed } =
         serde_json::from_str(&said).context("the plugin must not print while it is loaded")?;
     ensure!(!exports.is_empty(), "{} offers nothing: call tool(), resource() or prompt()", main.display());
     let schemas = typescript::schemas(project, &sdk, &main, &typed)?;
-    let mut options = vec!["--external:portcullis:*".to_owned(), "--external:wasi:*".to_owned(), conditions(project)];
+    let mut options = vec!["--external:portcullis:*".to_owned(), "--external:wasi:*".to_owned()];
+    options.extend([conditions(project), with_sdk]);
     options.extend(NOT_SUPPORTED.map(|feature| format!("--supported:{feature}=false")));
-    let contents = work.join("plugin.json");
-    options.push(format!("--metafile={}", contents.display()));
-    options.push(format!("--inject:{}", sdk.join("globals.js").display()));
-    let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    let bundled =
-        bundle(&tools, &work, "plugin", &entry(&main, &sdk, &exports, schemas.as_deref(), project), &options)?;
-    let imports = imports(&contents)?;
+    let bundled = bundler.bundle("plugin", &entry(&main, &sdk, &exports, schemas.as_deref(), &globals), &options)?;
+    let imports: BTreeSet<&str> = bundled.contents.open_imports().collect();
+    let imports: Vec<String> = imports.into_iter().map(ToOwned::to_owned).collect();
+    let bundled = bundled.path;
     let (bound, built) = (work.join("wit"), work.join("built.wasm"));
     let is_strange = imports.iter().any(|name| name.starts_with("wasi:"));
     wit::write(&bound, &exports, &imports, |text| {
@@ -119,58 +107,32 @@ fn conditions(project: &Project) -> String {
     conditions
 }
 
-/// The interfaces that are imported by what esbuild has put into the module.
-fn imports(contents: &Path) -> anyhow::Result<Vec<String>> {
-    let contents: Contents =
-        serde_json::from_slice(&fs::read(contents)?).context("esbuild wrote no list of imports")?;
-    let outputs = contents.outputs.into_values();
-    let names: BTreeSet<String> = outputs.flat_map(|output| output.imports).map(|import| import.path).collect();
-    Ok(names.into_iter().collect())
+/// What defines the global names that the plugin and its packages mention.
+fn globals(bundler: &Bundler, main: &Path, sdk: &Path) -> anyhow::Result<String> {
+    let options =
+        ["--conditions=module", "--external:portcullis-guest", "--minify-whitespace", "--legal-comments=none"];
+    let own = bundler.bundle("own", &format!("import {main:?};\n"), &options.map(ToOwned::to_owned))?;
+    node_built_ins::check(&own.contents)?;
+    let code = fs::read_to_string(&own.path).context("esbuild has written no module")?;
+    let modules = web_globals::needed(&code).into_iter();
+    Ok(modules.map(|module| format!("import {:?};\n", sdk.join(format!("globals/{module}.js")))).collect())
 }
 
 /// What the component begins with.
-fn entry(main: &Path, sdk: &Path, exports: &[String], schemas: Option<&Path>, project: &Project) -> String {
-    let mut text = format!("import {:?};\n", sdk.join("shim.js"));
-    if project.wants_http() {
-        text += &format!("import {:?};\n", sdk.join("shim-http.js"));
-    }
+fn entry(main: &Path, sdk: &Path, exports: &[String], schemas: Option<&Path>, globals: &str) -> String {
+    let mut text = format!("import {:?};\n{globals}", sdk.join("shim.js"));
     // Before the plugin, whose tools need them.
     text += &schemas.map(|schemas| format!("import {schemas:?};\n")).unwrap_or_default();
-    text += &format!("import {main:?};\n");
+    text += &format!("import {main:?};\nimport {:?};\n", sdk.join("loaded.js"));
     text + &format!("export {{ {} }} from {:?};\n", exports.join(", "), sdk.join("exports.js"))
-}
-
-/// One module of everything that the entry imports.
-fn bundle(tools: &Path, work: &Path, name: &str, entry: &str, options: &[&str]) -> anyhow::Result<PathBuf> {
-    let (from, to) = (work.join(format!("{name}-entry.mjs")), work.join(format!("{name}.mjs")));
-    fs::write(&from, entry).with_context(|| format!("cannot write {}", from.display()))?;
-    let mut esbuild = bundler(tools);
-    esbuild.arg(&from).args(["--bundle", "--format=esm", "--target=esnext"]);
-    esbuild.args(["--log-level=warning", "--charset=utf8"]).args(options).arg(format!("--outfile={}", to.display()));
-    // From everywhere the same SDK, so that there is one list of what was offered.
-    let sdk = work.join("javascript/src");
-    esbuild.arg(format!("--alias:portcullis-guest={}", sdk.join("index.js").display()));
-    quiet(&mut esbuild, toolchain::NODE)?;
-    Ok(to)
-}
-
-/// esbuild itself, of the one platform that npm has installed it for. Its wrapper for Node adds a stack of its own to an author's mistakes.
-fn bundler(tools: &Path) -> Command {
-    let platforms = fs::read_dir(tools.join("@esbuild")).into_iter().flatten().flatten();
-    match platforms.map(|platform| platform.path().join("bin/esbuild")).find(|program| program.is_file()) {
-        Some(program) => Command::new(program),
-        None => {
-            let mut node = Command::new("node");
-            node.arg(tools.join("esbuild/bin/esbuild"));
-            node
-        }
-    }
 }
 
 /// A namespace as long as `wasi:`, and a version that the embedded runtime does not use.
 const STRANGE: &str = "wasx:";
 const OLDER: &str = "0.2.8";
-const STRANGE_IMPORTS: [&str; 5] = [
+const STRANGE_IMPORTS: [&str; 7] = [
+    "wasi:clocks/monotonic-clock@0.2.12",
+    "wasi:random/random@0.2.12",
     "wasi:http/types@0.2.12",
     "wasi:http/outgoing-handler@0.2.12",
     "wasi:filesystem/types@0.2.12",

@@ -1,5 +1,6 @@
 //! `portcullis build`: from a plugin's folder to one `.wasm` file, in each language with the tools that it needs.
 
+mod bundle;
 mod c;
 mod command;
 mod dependencies;
@@ -10,6 +11,7 @@ mod immortal;
 mod javascript;
 mod links;
 mod module;
+mod node_built_ins;
 mod packages;
 mod passive_segments;
 mod project;
@@ -19,6 +21,7 @@ mod rust;
 mod single_module;
 mod toolchain;
 mod typescript;
+mod web_globals;
 mod wit;
 
 pub(super) use embedded::template;

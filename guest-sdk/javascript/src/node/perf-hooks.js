@@ -1,0 +1,4 @@
+// Node's `perf_hooks`: its clock.
+
+export const { performance } = globalThis;
+export default { performance };

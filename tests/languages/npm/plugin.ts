@@ -1,0 +1,164 @@
+// A small job for each package of npm that the README of the SDK names, and for what the engine itself does not have.
+
+import axios from "axios";
+import * as cheerio from "cheerio";
+import { parse as parseStream } from "csv-parse";
+import { parse } from "csv-parse/sync";
+import ky from "ky";
+import { DateTime } from "luxon";
+import { nanoid } from "nanoid";
+import { createHash, createHmac, randomBytes, randomInt } from "node:crypto";
+import { EventEmitter } from "node:events";
+import { basename, join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { setTimeout as wait } from "node:timers/promises";
+import { inspect } from "node:util";
+import OpenAI from "openai";
+import { t, tool } from "portcullis-guest";
+import TurndownService from "turndown";
+import { v4, v5, v7, validate } from "uuid";
+import * as yaml from "yaml";
+
+const SERVER = "http://localhost:8445";
+const failed = async (work: () => unknown) => {
+  try {
+    await work();
+    return "nothing failed";
+  } catch (error: any) {
+    return error.message;
+  }
+};
+
+const packages: Record<string, () => unknown> = {
+  async axios() {
+    const { data } = await axios.get(`${SERVER}/echo`, { params: { q: "ä b" } });
+    const posted = await axios.post(`${SERVER}/echo`, { n: 1 }, { timeout: 5000 });
+    return [data, posted.data, await failed(() => axios.get(`${SERVER}/busy`))];
+  },
+  "axios denied": () => axios.get("http://localhost:8446/"),
+  cheerio() {
+    const $ = cheerio.load("<ul><li class=a>One<li>Two</ul>");
+    $("li.a").text("1");
+    return [$("li").map((_, one) => $(one).text()).get(), $.html("ul")];
+  },
+  async "csv-parse"() {
+    const rows: unknown[] = [];
+    for await (const row of Readable.from(["a,b\n1,", '"x, y"\n']).pipe(parseStream())) {
+      rows.push(row);
+    }
+    return [parse('a,b\n1,"x, y"\n', { columns: true }), rows];
+  },
+  async ky() {
+    const searchParams = { a: 1 };
+    const retry = { limit: 1, delay: () => 20 };
+    return [
+      await ky.get(`${SERVER}/echo`, { searchParams }).json(),
+      await ky.post(`${SERVER}/echo`, { json: { b: 2 } }).json(),
+      await failed(() => ky.get(`${SERVER}/busy`, { retry })),
+    ];
+  },
+  "ky denied": () => ky.get("http://localhost:8446/", { retry: 0 }),
+  luxon() {
+    const at = DateTime.fromISO("2030-05-06T07:08:09Z", { zone: "utc" }).plus({ months: 1 });
+    return [at.toFormat("cccc d LLLL yyyy HH:mm"), at.setZone("UTC+2").toISO(), at.toLocaleString(DateTime.DATETIME_FULL)];
+  },
+  "luxon elsewhere": () => failed(() => DateTime.utc(2030).setLocale("en-GB").toLocaleString()),
+  nanoid: () => [nanoid().length, nanoid() === nanoid()],
+  async openai() {
+    const client = new OpenAI({ apiKey: "none", baseURL: `${SERVER}/v1` });
+    const asked = { model: "m", messages: [{ role: "user" as const, content: "hi" }] };
+    const said = await client.chat.completions.create(asked);
+    let streamed = "";
+    for await (const part of await client.chat.completions.create({ ...asked, stream: true })) {
+      streamed += part.choices[0]?.delta.content;
+    }
+    const file = new File(["[1]"], "a.json", { type: "application/json" });
+    const uploaded = await client.files.create({ file, purpose: "batch" });
+    return [said.choices[0]?.message.content, streamed, uploaded.id];
+  },
+  turndown: () => new TurndownService().turndown("<h1>Hi</h1><p>a <b>b</b> <a href='x'>c</a></p>"),
+  uuid: () => [validate(v4()), validate(v7()), v5("a", v5.URL)],
+  yaml: () => [yaml.parse("a: [1, 2]\nb: &x {c: d}\ne: *x"), yaml.stringify({ a: [1, { b: "c" }] })],
+};
+
+const timed = (work: (done: (value: unknown) => void) => void) => new Promise(work);
+const hex = (bytes: ArrayBuffer) => Buffer.from(bytes).toString("hex");
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+const globals: Record<string, () => unknown> = {
+  URL: () => [new URL("../x?a=ä#f", "https://münchen.de/p/q").href, new URLSearchParams({ a: "ä b" }).toString()],
+  text: () => {
+    const [decoder, euro] = [new TextDecoder(), bytes("a€b")];
+    return [decoder.decode(euro.slice(0, 2), { stream: true }), decoder.decode(euro.slice(2)), new TextEncoder().encodeInto("ä€", new Uint8Array(3))];
+  },
+  fatal: () => failed(() => new TextDecoder("utf-8", { fatal: true }).decode(new Uint8Array([255]))),
+  crypto: async () => {
+    const [one, other] = [crypto.getRandomValues(new Uint8Array(16)), crypto.getRandomValues(new Uint8Array(16))];
+    return [hex(one.buffer) === hex(other.buffer), /^[0-9a-f-]{14}4/.test(crypto.randomUUID()), hex(await crypto.subtle.digest("SHA-256", bytes("abc")))];
+  },
+  "crypto elsewhere": () => failed(() => crypto.subtle.generateKey("Ed25519", true, ["sign"])),
+  async timers() {
+    const [started, seen] = [Date.now(), [] as unknown[]];
+    const late = setTimeout(() => seen.push("late"), 5);
+    clearTimeout(late);
+    queueMicrotask(() => seen.push("micro"));
+    await timed((done) => setTimeout(done, 40));
+    await timed((done) => {
+      const id = setInterval(() => seen.push("tick") === 3 && (clearInterval(id), done(0)), 2);
+    });
+    return [seen, Date.now() - started >= 40];
+  },
+  "timers that throw": () => failed(() => timed(() => setTimeout(() => JSON.parse("{"), 1))),
+  async abort() {
+    const [controller, heard] = [new AbortController(), [] as string[]];
+    controller.signal.addEventListener("abort", () => heard.push("aborted"));
+    controller.abort();
+    const late = AbortSignal.timeout(5);
+    await timed((done) => late.addEventListener("abort", done));
+    return [heard, late.reason.name, await failed(() => fetch(`${SERVER}/echo`, { signal: controller.signal }))];
+  },
+  late: () => failed(() => fetch(`${SERVER}/slow`, { signal: AbortSignal.timeout(200) })),
+  structuredClone() {
+    const value: any = { at: new Date(0), map: new Map([[1, new Set([2])]]), bytes: new Uint8Array([1]), big: 1n };
+    value.self = value;
+    const copy = structuredClone(value);
+    return [copy.self === copy, copy !== value, copy.at.toISOString(), copy.map.get(1).has(2), copy.bytes[0], String(copy.big)];
+  },
+  base64: () => [btoa("hi"), atob("aGk="), Buffer.from("grün").toString("base64")],
+  // @ts-ignore: there are no types of Node here.
+  process: () => [process.env.NODE_ENV, process.env.HOME === undefined, process.cwd(), process.versions.node === undefined],
+  async fetch() {
+    const form = new FormData();
+    form.set("a", "ä");
+    form.set("b", new Blob(["x"], { type: "text/csv" }), "b.csv");
+    const sent = await (await fetch(new Request(`${SERVER}/echo`, { method: "POST", body: form }))).json();
+    const query = await (await fetch(new URL(`${SERVER}/echo`), { method: "POST", body: new URLSearchParams({ a: "b c" }) })).json();
+    return [sent.type.split(";")[0], sent.body.replaceAll(/\r\n/g, "|"), query.type, query.body];
+  },
+  "fetch denied": () => fetch("http://localhost:8446/x?secret=1"),
+  Intl: () => [new Date(0).toLocaleDateString("en-US"), (1234.5).toLocaleString(), ["b", "Ä", "a"].sort((one, other) => one.localeCompare(other))],
+  "Intl elsewhere": () => failed(() => new Date(0).toLocaleDateString("en-GB")),
+  async node() {
+    const [events, seen, pieces] = [new EventEmitter(), [] as unknown[], [] as string[]];
+    events.once("x", (value: unknown) => seen.push(value));
+    events.emit("x", 1);
+    await pipeline(Readable.from(["a", "b"]), async (source: AsyncIterable<string>) => {
+      for await (const piece of source) pieces.push(piece);
+    });
+    await wait(1);
+    return [seen, pieces, basename(join("/a", "../b/c.txt")), inspect({ a: [1] }), createHash("md5").update("").digest("hex"),
+      createHmac("sha256", "k").update("d").digest("base64"), randomBytes(70_000).length, randomInt(1)];
+  },
+};
+
+const offer = (name: string, description: string, jobs: Record<string, () => unknown>) =>
+  tool({
+    name,
+    description,
+    input: { job: t.string("Which.") },
+    run: async ({ job }) => JSON.stringify(await jobs[job]!()),
+  });
+
+offer("use", "Uses a package.", packages);
+offer("look", "Uses what the engine does not have.", globals);
