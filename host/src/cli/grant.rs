@@ -7,7 +7,7 @@ use super::prompt::Agreement;
 use super::text::shell_quote;
 use crate::config::{Config, ConfigEditor, GrantLine};
 use crate::host;
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use platform::audit::{AuditEvent, AuditRecord};
 use platform::telemetry::printable;
 use plugins::install::LockfileGuard;
@@ -154,26 +154,24 @@ impl GrantChange {
     }
 
     fn in_lock(&self, subject: &ConfiguredPlugin, config: &Config) -> anyhow::Result<Outcome> {
-        ensure!(
-            !self.line.has_limits(),
-            "limits of an installed plugin are set in {}, under [{}.limits]",
-            subject.file.display(),
-            subject.id
-        );
         let mut lock = LockfileGuard::load(&subject.file)?;
-        let mut grants = lock.grants(&subject.id).cloned().context("the plugin is not installed any more")?;
-        let text = grants.to_string();
+        let entry = lock.get_mut(&subject.id).context("the plugin is not installed any more")?;
+        let (mut grants, mut limits) = (entry.grants_table().clone(), entry.limits_table().clone());
+        let text = [grants.to_string(), limits.to_string()];
         if self.given {
             self.line.add_to_grants(&mut grants);
+            self.line.add_to_limits(&mut limits);
         } else {
             self.line.remove_from_grants(&mut grants);
+            self.line.remove_from_limits(&mut limits);
         }
-        if grants.to_string() == text {
+        if [grants.to_string(), limits.to_string()] == text {
             return Ok(Outcome::Idle);
         }
         let meant: Grants = toml::from_str(&grants.to_string())?;
         meant.check().map_err(anyhow::Error::msg)?;
-        lock.set_grants(&subject.id, grants).map_err(anyhow::Error::msg)?;
+        entry.set_grants(grants).map_err(anyhow::Error::msg)?;
+        entry.set_limits(limits).map_err(anyhow::Error::msg)?;
         if !self.is_agreed(subject)? {
             return Ok(Outcome::Declined);
         }

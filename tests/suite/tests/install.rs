@@ -193,6 +193,20 @@ fn updates_are_applied_or_staged_for_approval() {
     assert_eq!(called(&home).good().trim(), "edition=D");
 }
 
+#[test]
+fn limits_of_an_installed_plugin_are_set_by_a_command() {
+    let home = home();
+    install(&home);
+    portcullis(&home, &["grant", "edition", "limits = { fuel = 10, deadline = \"10m\" }", "--yes"]).good();
+    assert!(lock(&home).contains("[plugins.edition.limits]\nfuel = 10\ndeadline = \"10m\"\n"), "{}", lock(&home));
+    assert!(called(&home).refused().contains("fuel"), "it has ten");
+    let wrong = portcullis(&home, &["grant", "edition", "limits = { fule = 10 }", "--yes"]);
+    assert!(wrong.refused().contains("fule"), "{wrong:?}");
+    portcullis(&home, &["revoke", "edition", "limits", "--yes"]).good();
+    assert!(!lock(&home).contains("limits"), "{}", lock(&home));
+    assert_eq!(called(&home).good().trim(), "edition=A");
+}
+
 /// Whoever can write where a plugin comes from must not choose what runs.
 #[test]
 fn without_a_signer_all_other_bytes_wait() {

@@ -72,10 +72,6 @@ impl GrantLine {
         self.grants.iter().map(|(key, _)| key)
     }
 
-    pub fn has_limits(&self) -> bool {
-        self.limits.is_some()
-    }
-
     /// Adds it to the table of a plugin.
     pub fn add_to(&self, plugin: &mut dyn TableLike) -> Result<(), String> {
         let parts = [("grants", Some(&self.grants)), ("limits", self.limits.as_ref())];
@@ -92,13 +88,24 @@ impl GrantLine {
         if let Some(grants) = plugin.get_mut("grants").and_then(Item::as_table_like_mut) {
             remove(grants, &self.grants);
         }
-        let all_limits = self.limits.as_ref().is_some_and(Table::is_empty);
-        if all_limits {
+        if self.limits.as_ref().is_some_and(Table::is_empty) {
             plugin.remove("limits");
-        } else if let (Some(line), Some(limits)) =
-            (&self.limits, plugin.get_mut("limits").and_then(Item::as_table_like_mut))
-        {
-            remove(limits, line);
+        } else if let Some(limits) = plugin.get_mut("limits").and_then(Item::as_table_like_mut) {
+            self.remove_from_limits(limits);
+        }
+    }
+
+    /// Adds it to a table of limits.
+    pub fn add_to_limits(&self, limits: &mut dyn TableLike) {
+        self.limits.iter().for_each(|line| merge(limits, line));
+    }
+
+    /// Removes it from a table of limits; the key `limits` alone removes all.
+    pub fn remove_from_limits(&self, limits: &mut dyn TableLike) {
+        match &self.limits {
+            Some(all) if all.is_empty() => limits.clear(),
+            Some(line) => remove(limits, line),
+            None => {}
         }
     }
 

@@ -154,18 +154,6 @@ impl Lockfile {
         self.iter().map(|(id, _)| id).find(|id| id.is_named(name))
     }
 
-    /// The grants of an installed plugin as the operator wrote them.
-    pub fn grants(&self, id: &PluginId) -> Option<&Table> {
-        self.get(id).map(InstalledPlugin::grants_table)
-    }
-
-    /// Replaces the grants of a plugin. On an error nothing changes.
-    pub fn set_grants(&mut self, id: &PluginId, grants: Table) -> Result<(), String> {
-        let table = id.table();
-        let entry = self.get_mut(id).ok_or_else(|| format!("[{table}] is not installed"))?;
-        entry.set_grants(grants)
-    }
-
     pub(super) fn to_text(&self) -> Result<String, toml_edit::ser::Error> {
         let mut document = DocumentMut::new();
         document.decor_mut().set_prefix(HEADER);

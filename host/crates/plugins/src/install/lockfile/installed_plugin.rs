@@ -138,6 +138,20 @@ impl InstalledPlugin {
         &self.original.grants
     }
 
+    /// The limits as the operator wrote them.
+    pub fn limits_table(&self) -> &Table {
+        &self.original.limits
+    }
+
+    /// On an error nothing changes.
+    pub fn set_limits(&mut self, table: Table) -> Result<(), String> {
+        let limits: Limits = toml::from_str(&table.to_string()).map_err(|error| error.to_string())?;
+        limits.check().map_err(|error| error.to_string())?;
+        self.limits = limits;
+        self.original.limits = table;
+        Ok(())
+    }
+
     pub fn previous_grants_table(&self) -> &Table {
         &self.original.previous_grants
     }
