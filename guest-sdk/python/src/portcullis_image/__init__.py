@@ -9,16 +9,22 @@ import os
 import sys
 from collections.abc import Iterator
 
-from . import code, holes, immortal, libraries, randomness  # noqa: F401
+from . import archive, code, files, holes, immortal, imports, libraries, randomness  # noqa: F401
 
 # What the generators below hold stays where it is: freed, it would leave holes.
 _kept: list[Iterator[None]] = []
 _main = ""
 
 
-def begin() -> None:
-    """Called before the SDK is loaded: what it allocates then lies together, too."""
+def begin(archives: list[str], sources: str, path: list[str]) -> None:
+    """Called before the SDK is loaded: what it allocates then lies together, too. Modules come from the archives and from the folder of
+    the author's sources, along `path`."""
     randomness.delay()
+    for one in archives:
+        archive.load(one)
+    archive.include(sources)
+    files.install()
+    imports.install(path)
     _use_up_holes()
 
 

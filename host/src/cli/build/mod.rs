@@ -14,6 +14,7 @@ mod packages;
 mod passive_segments;
 mod project;
 mod python;
+mod python_archives;
 mod records_as_tuples;
 mod rust;
 mod single_module;

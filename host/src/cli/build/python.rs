@@ -2,29 +2,33 @@
 
 use super::command::{quiet, step};
 use super::project::Project;
-use super::{immortal, packages, records_as_tuples, single_module, toolchain, wit};
+use super::{immortal, packages, python_archives, records_as_tuples, single_module, toolchain, wit};
 use anyhow::{Context, ensure};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The module with which the component begins.
-const ENTRY: &str = "portcullis_entry";
+pub(super) const ENTRY: &str = "portcullis_entry";
 /// Folders that contain no modules of a plugin.
 const SKIPPED: [&str; 5] = ["__pycache__", "node_modules", "venv", "env", "tests"];
 
 pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
-    let python = toolchain::python()?;
+    let tools = toolchain::python()?;
+    let python = tools.interpreter();
     let (work, sdk) = (project.work(), project.work().join("python"));
-    let (sources, bound) = (work.join("sources"), work.join("wit"));
+    let (image, sources, bound) = (work.join("image"), work.join("sources"), work.join("wit"));
     let packages = packages::install(project, &python)?;
-    // From a copy: Python writes its bytecode beside the sources that it loads.
-    if sources.exists() {
-        fs::remove_dir_all(&sources)?;
+    for made in [&image, &sources] {
+        if made.exists() {
+            fs::remove_dir_all(made)?;
+        }
+        fs::create_dir_all(made)?;
     }
+    // From a copy: what stands beside the modules, such as a file with a key, is no business of the component.
     copy_modules(&project.folder, &sources).with_context(|| format!("cannot copy {}", project.folder.display()))?;
     let mut ask = Command::new(&python);
-    let mut path = vec![sdk];
+    let mut path = vec![sdk.clone()];
     path.extend(packages.as_ref().map(|packages| packages.folder.clone()));
     ask.args(["-B", "-m", "portcullis_guest", &project.main]).current_dir(&sources);
     ask.env(
@@ -36,27 +40,19 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     ensure!(!exports.is_empty(), "{} offers nothing: mark functions with @tool, @resource or @prompt", project.main);
     let wasi: &[&str] = if project.wants_http() { &[wit::HTTP] } else { &[] };
     wit::write(&bound, &exports, &wit::all_imports(wasi), |text| records_as_tuples::with_tuples(&text))?;
-    fs::write(sources.join(format!("{ENTRY}.py")), entry(project, &exports))?;
-    let built = work.join("built.wasm");
-    let componentize = || {
-        let mut build = Command::new(&python);
-        build.args(["-c", "import componentize_py; componentize_py.script()", "--quiet", "--wit-path"]).arg(&bound);
-        build.args(["--world", wit::WORLD, "componentize", "--python-path"]).arg(&sources);
-        for folder in &path {
-            build.arg("--python-path").arg(folder);
-        }
-        build.args([ENTRY, "--output"]).arg(&built);
-        // Of an error in the author's code, Python's own traceback says enough.
-        build.env("RUST_BACKTRACE", "0");
-        quiet(&mut build, "").map(drop)
-    };
-    // The component is an image of the interpreter's memory, with what its compiler has used. Compiled packages are left behind by
-    // the first build, and loaded by the second one: that makes 23 MB of 45.
-    if let Some(packages) = packages.filter(|packages| !packages.compiled()) {
-        step("compiling the packages", componentize)?;
-        packages.set_compiled()?;
+    // Copies: what runs while the image is made could change them.
+    let mut archives = vec![python_archives::standard(&tools, &sdk)?];
+    if let Some(packages) = &packages {
+        archives.push(python_archives::of_packages(packages, &python, &sdk, &archives[0])?);
     }
-    step("building the component", componentize)?;
+    for (at, archive) in archives.iter().enumerate() {
+        fs::copy(archive, image.join(format!("{at}.archive"))).context("cannot copy what is packed")?;
+    }
+    let mut path = vec![image.clone(), sources, sdk];
+    path.extend(packages.map(|packages| packages.folder));
+    fs::write(image.join(format!("{ENTRY}.py")), entry(project, &exports, archives.len(), path.len()))?;
+    let built = work.join("built.wasm");
+    step("building the component", || componentize(&python, &bound, &path, &built))?;
     let bytes = fs::read(&built).context("componentize-py wrote no component")?;
     fs::remove_file(built)?;
     let is_never_called = |interface: &str, function: &str| project.is_out_of_reach(interface, function);
@@ -66,9 +62,29 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     Ok(linked)
 }
 
-/// Loads everything before the component is made: afterwards there are no files to load.
-fn entry(project: &Project, exports: &[String]) -> String {
-    let mut text = String::from("import portcullis_image\nportcullis_image.begin()\n");
+/// Runs the entry, which is in the first of these folders, and makes a component of the memory that it leaves behind. The interpreter
+/// sees the folders as `/0`, `/1` and so on.
+pub(super) fn componentize(python: &Path, wit: &Path, path: &[PathBuf], to: &Path) -> anyhow::Result<()> {
+    let mut build = Command::new(python);
+    build.args(["-c", "import componentize_py; componentize_py.script()", "--quiet", "--wit-path"]).arg(wit);
+    build.args(["--world", wit::WORLD, "componentize"]);
+    for folder in path {
+        build.arg("--python-path").arg(folder);
+    }
+    build.args([ENTRY, "--output"]).arg(to);
+    // Python's own traceback says enough of an error in the author's code.
+    build.env("RUST_BACKTRACE", "0");
+    quiet(&mut build, "").map(drop)
+}
+
+/// Loads everything before the component is made. What is imported later comes from the archives.
+fn entry(project: &Project, exports: &[String], archives: usize, folders: usize) -> String {
+    let archives: Vec<String> = (0..archives).map(|at| format!("/0/{at}.archive")).collect();
+    // componentize-py adds the packages of this machine, which are none of the plugin's.
+    let ours = (0..folders).map(|at| format!("/{at}"));
+    let path: Vec<String> =
+        ["/python".into(), "/world".into()].into_iter().chain(ours).chain(["/bundled".into()]).collect();
+    let mut text = format!("import portcullis_image\nportcullis_image.begin({archives:?}, \"/1\", {path:?})\n");
     for export in exports {
         let class = export[..1].to_uppercase() + &export[1..];
         text += &format!("from portcullis_guest.exports import {class}\n");

@@ -9,6 +9,7 @@ use anyhow::{Context, bail, ensure};
 use lock::Lock;
 use platform::files::replace_file;
 use plugins::package::Digest;
+use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,9 @@ use std::process::Command;
 
 /// Beside pyproject.toml, for the author's version control.
 const LOCK: &str = "requirements.lock";
+
+/// In the folder of the packages; no module has such a name.
+const PACKED: &str = ".packed";
 
 /// Runs pip so that it starts no program. A source distribution, which an index may name in place of a wheel, would be built by
 /// running its `setup.py`.
@@ -38,17 +42,9 @@ pub(super) struct Packages {
 }
 
 impl Packages {
-    /// Whether a build has left their bytecode beside them.
-    pub(super) fn compiled(&self) -> bool {
-        self.mark().is_file()
-    }
-
-    pub(super) fn set_compiled(&self) -> anyhow::Result<()> {
-        fs::write(self.mark(), "").with_context(|| format!("cannot write {}", self.mark().display()))
-    }
-
-    fn mark(&self) -> PathBuf {
-        self.folder.join("compiled")
+    /// The folder where they lie packed for a version of the standard library. It goes when others are installed.
+    pub(super) fn packed(&self, library: &OsStr) -> PathBuf {
+        self.folder.join(PACKED).join(library)
     }
 }
 
