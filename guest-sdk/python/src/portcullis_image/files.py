@@ -1,81 +1,143 @@
-"""Opens files of the archive as those of a disk: many packages find their data beside `__file__`. Paths that the archive does not have
-go to the system, which knows the folders that were granted."""
+"""Files where a component has none: those of the archive, since many packages find their data beside `__file__`, and temporary ones. All
+other paths go to the system, which knows the folders that were granted."""
 
 from __future__ import annotations
 
 import builtins
 import errno
+import functools
 import io
 import os
 import stat
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import archive
+from . import archive, temporary
 
-_open, _stat, _lstat, _listdir, _scandir, _access = io.open, os.stat, os.lstat, os.listdir, os.scandir, os.access
+_open, _stat, _scandir = io.open, os.stat, os.scandir
 
 
 def install() -> None:
     builtins.open = io.open = _opened  # type: ignore[assignment]
-    os.stat, os.lstat = _status(_stat), _status(_lstat)  # type: ignore[assignment]
-    os.listdir, os.scandir, os.access = _names, _Scan, _may  # type: ignore[assignment, misc]
+    os.scandir, os.close = _Scan, _close  # type: ignore[assignment, misc]
+    for name, ours in _OURS.items():
+        setattr(os, name, _unless_found(getattr(os, name), ours))
+    temporary.install()
 
 
 def _found(path: Any) -> str | None:
-    """The path in the archive, if it is there."""
-    try:
-        path = os.fspath(path)
-    except TypeError:
-        return None
-    if isinstance(path, bytes):
+    """The path, if it is one of ours."""
+    if type(path) is not str:
+        try:
+            path = os.fspath(path)
+        except TypeError:
+            return None
         path = os.fsdecode(path)
-    if path in archive.files or path in archive.folders:
-        return path
-    if path[:1] == "/" and ("//" in path or "/." in path or path[-1] == "/"):
+    if path[:1] != "/":
+        return None
+    if "//" in path or "/." in path or path[-1] == "/":
         path = os.path.normpath(path)
-        return path if path in archive.files or path in archive.folders else None
-    return None
+    return path if path in archive.files or path in archive.folders or _is_temporary(path) else None
 
 
-def _opened(file: Any, mode: str = "r", buffering: int = -1, encoding: Any = None, errors: Any = None, newline: Any = None, *rest: Any, **more: Any) -> Any:
+def _is_temporary(path: str) -> bool:
+    if not temporary.is_here(path):
+        return False
+    try:
+        _stat(temporary.FOLDER)
+    except OSError:
+        return True
+    # A folder was granted there.
+    return False
+
+
+def _opened(
+    file: Any, mode: str = "r", buffering: int = -1, encoding: Any = None, errors: Any = None, newline: Any = None,
+    closefd: bool = True, opener: Any = None,
+) -> Any:  # fmt: skip
+    how = (buffering, encoding, errors, newline)
+    if temporary.is_number(file):
+        return temporary.open_opened(file, mode, *how)
     path = _found(file)
     if path is None:
-        return _open(file, mode, buffering, encoding, errors, newline, *rest, **more)
+        return _open(file, mode, *how, closefd, opener)
+    if opener is not None:
+        return _opened(opener(path, os.O_RDWR), mode, *how)
+    if temporary.is_here(path):
+        return temporary.open_file(path, mode, *how)
     if path in archive.folders:
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        raise _error(errno.EISDIR, path)
     if set(mode) & set("wxa+"):
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
+        raise _error(errno.EROFS, path)
     if path.endswith(".py"):
-        raise FileNotFoundError(errno.ENOENT, "the component has bytecode and no sources", path)
+        raise FileNotFoundError(errno.ENOENT, "a component has bytecode and no sources", path)
     content = io.BytesIO(archive.read(path))
     content.name = path  # type: ignore[attr-defined]
     return content if "b" in mode else io.TextIOWrapper(content, encoding, errors, newline)
 
 
-def _status(ask: Callable[..., os.stat_result]) -> Callable[..., os.stat_result]:
-    def status(path: Any, *rest: Any, **more: Any) -> os.stat_result:
+def _unless_found(ask: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(ask)
+    def asked(path: Any = ".", *rest: Any, **more: Any) -> Any:
         found = _found(path)
-        if found is None:
-            return ask(path, *rest, **more)
-        entry = archive.files.get(found)
-        mode = stat.S_IFDIR | 0o555 if entry is None else stat.S_IFREG | 0o444
-        return os.stat_result((mode, 0, 0, 1, 0, 0, 0 if entry is None else entry.size, 0, 0, 0))
+        return ask(path, *rest, **more) if found is None else ours(found, *rest, **more)
 
-    return status
+    return asked
 
 
-def _names(path: Any = ".") -> list[Any]:
-    found = _found(path)
-    if found is None:
-        return _listdir(path)
-    if found in archive.files:
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), found)
-    return list(archive.folders[found])
+def _status(path: str, **_: Any) -> os.stat_result:
+    if path in archive.folders or path in temporary.folders:
+        return _result(stat.S_IFDIR | 0o755, 0)
+    if path in archive.files:
+        return _result(stat.S_IFREG | 0o444, archive.files[path].size)
+    if path in temporary.files:
+        return _result(stat.S_IFREG | 0o644, len(temporary.files[path]))
+    raise _error(errno.ENOENT, path)
 
 
-def _may(path: Any, mode: int, **more: Any) -> bool:
-    return _access(path, mode, **more) if _found(path) is None else not mode & os.W_OK
+def _result(mode: int, size: int) -> os.stat_result:
+    return os.stat_result((mode, 0, 0, 1, 0, 0, size, 0, 0, 0))
+
+
+def _names(path: str) -> list[str]:
+    if path in archive.files:
+        raise _error(errno.ENOTDIR, path)
+    return list(archive.folders[path]) if path in archive.folders else temporary.names(path)
+
+
+def _may(path: str, mode: int, **_: Any) -> bool:
+    return temporary.is_here(path) or not mode & os.W_OK
+
+
+def _open_number(path: str, flags: int, *_: Any, **__: Any) -> int:
+    return _changed(temporary.open_number, path, flags)
+
+
+def _changed(change: Callable[..., Any], path: str, *rest: Any, **_: Any) -> Any:
+    if not temporary.is_here(path):
+        raise _error(errno.EROFS, path)
+    return change(path, *rest)
+
+
+def _close(number: Any) -> None:
+    temporary.close_number(number) if temporary.is_number(number) else _system_close(number)
+
+
+_system_close = os.close
+
+_OURS: dict[str, Callable[..., Any]] = {
+    "stat": _status,
+    "lstat": _status,
+    "listdir": _names,
+    "access": _may,
+    "open": _open_number,
+    "unlink": functools.partial(_changed, temporary.remove),
+    "remove": functools.partial(_changed, temporary.remove),
+    "mkdir": lambda path, *_, **__: _changed(temporary.make_folder, path),
+    "rmdir": functools.partial(_changed, temporary.remove_folder),
+    "rename": functools.partial(_changed, temporary.move),
+    "replace": functools.partial(_changed, temporary.move),
+}
 
 
 class _Scan:
@@ -83,8 +145,8 @@ class _Scan:
 
     def __init__(self, path: Any = ".") -> None:
         found = _found(path)
-        self._within: Any = None if found is not None else _scandir(path)
-        self._entries: Iterator[Any] = iter(self._within or [_DirEntry(found, name) for name in _names(found)])
+        self._within: Any = _scandir(path) if found is None else None
+        self._entries: Iterator[Any] = iter([_DirEntry(found, name) for name in _names(found)] if found else self._within)
 
     def __iter__(self) -> Iterator[Any]:
         return self._entries
@@ -113,10 +175,10 @@ class _DirEntry:
         return self.path
 
     def is_dir(self, *, follow_symlinks: bool = True) -> bool:
-        return self.path in archive.folders
+        return stat.S_ISDIR(self.stat().st_mode)
 
     def is_file(self, *, follow_symlinks: bool = True) -> bool:
-        return self.path in archive.files
+        return not self.is_dir()
 
     def is_symlink(self) -> bool:
         return False
@@ -128,3 +190,7 @@ class _DirEntry:
 
     def inode(self) -> int:
         return 0
+
+
+def _error(number: int, path: str) -> OSError:
+    return OSError(number, os.strerror(number), path)

@@ -35,6 +35,7 @@ def write(to: str, sdk: str, zones: str) -> None:
     archive.write(
         to,
         archive.Part(_LIBRARY, _LIBRARY, lambda path: path.endswith(".py") and _module(path) in usable),
+        archive.Part(f"{sdk}/portcullis_image/stand_ins", _LIBRARY),
         archive.Part(sdk, SDK),
         archive.Part(zones, _ZONES, lambda path: not path.endswith(".py")),
     )

@@ -95,6 +95,7 @@ fn entry(project: &Project, exports: &[String], archives: usize, folders: usize)
     }
     if project.wants_http() {
         text += "import portcullis_guest.wit_http\n";
+        text += "from portcullis_guest import sockets\nsockets.install()\n";
     }
     text + &format!("import {main}\nportcullis_image.prepare({main:?})\n", main = project.main)
 }
