@@ -14,15 +14,15 @@ from typing import Any
 
 from . import archive, temporary
 
-_open, _stat, _scandir = io.open, os.stat, os.scandir
+system_open = io.open
+_stat, _scandir, _system_close, _system_write = os.stat, os.scandir, os.close, os.write
 
 
 def install() -> None:
     builtins.open = io.open = _opened  # type: ignore[assignment]
-    os.scandir, os.close = _Scan, _close  # type: ignore[assignment, misc]
+    os.scandir, os.close, os.write = _Scan, _close, _write  # type: ignore[assignment, misc]
     for name, ours in _OURS.items():
         setattr(os, name, _unless_found(getattr(os, name), ours))
-    temporary.install()
 
 
 def _found(path: Any) -> str | None:
@@ -60,7 +60,7 @@ def _opened(
         return temporary.open_opened(file, mode, *how)
     path = _found(file)
     if path is None:
-        return _open(file, mode, *how, closefd, opener)
+        return system_open(file, mode, *how, closefd, opener)
     if opener is not None:
         return _opened(opener(path, os.O_RDWR), mode, *how)
     if temporary.is_here(path):
@@ -123,7 +123,9 @@ def _close(number: Any) -> None:
     temporary.close_number(number) if temporary.is_number(number) else _system_close(number)
 
 
-_system_close = os.close
+def _write(number: Any, data: Any) -> int:
+    return temporary.write_number(number, data) if temporary.is_number(number) else _system_write(number, data)
+
 
 _OURS: dict[str, Callable[..., Any]] = {
     "stat": _status,

@@ -25,8 +25,7 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
         }
         fs::create_dir_all(made)?;
     }
-    // From a copy: what stands beside the modules, such as a file with a key, is no business of the component.
-    copy_modules(&project.folder, &sources).with_context(|| format!("cannot copy {}", project.folder.display()))?;
+    copy_modules(&project.folder, &sources, false).with_context(|| format!("cannot copy {}", project.folder.display()))?;
     let mut ask = Command::new(&python);
     let mut path = vec![sdk.clone()];
     path.extend(packages.as_ref().map(|packages| packages.folder.clone()));
@@ -100,15 +99,17 @@ fn entry(project: &Project, exports: &[String], archives: usize, folders: usize)
     text + &format!("import {main}\nportcullis_image.prepare({main:?})\n", main = project.main)
 }
 
-fn copy_modules(from: &Path, to: &Path) -> std::io::Result<()> {
+/// Copies modules, and the other files in the folders of packages: a file elsewhere may be anything, such as a key.
+fn copy_modules(from: &Path, to: &Path, is_inside: bool) -> std::io::Result<()> {
+    let is_package = is_inside || from.join("__init__.py").is_file();
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
         // Links are not followed: they could lead round in a circle.
         let kind = entry.file_type()?;
         if kind.is_dir() && !name.starts_with('.') && !SKIPPED.contains(&name.as_str()) {
-            copy_modules(&path, &to.join(name))?;
-        } else if kind.is_file() && name.ends_with(".py") {
+            copy_modules(&path, &to.join(name), is_package)?;
+        } else if kind.is_file() && (name.ends_with(".py") || is_package && !name.starts_with('.')) {
             fs::create_dir_all(to)?;
             fs::copy(&path, to.join(name))?;
         }

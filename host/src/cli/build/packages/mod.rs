@@ -1,40 +1,27 @@
 //! Packages that a plugin in Python depends on: pip resolves them once into a lock file and installs what that file names, from
 //! pure-Python wheels alone.
 
+mod compiled;
 mod lock;
+mod pip;
 
-use super::command::{outcome, step};
+use super::command::step;
 use super::project::Project;
 use anyhow::{Context, bail, ensure};
 use lock::Lock;
+use pip::{PURE, attempt, pip, run};
 use platform::files::replace_file;
 use plugins::package::Digest;
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Beside pyproject.toml, for the author's version control.
 const LOCK: &str = "requirements.lock";
 
 /// In the folder of the packages; no module has such a name.
 const PACKED: &str = ".packed";
-
-/// Runs pip so that it starts no program. A source distribution, which an index may name in place of a wheel, would be built by
-/// running its `setup.py`.
-const PIP: &str = "
-import runpy, sys
-def refuse(event, details):
-    if event in ('subprocess.Popen', 'os.system', 'os.exec', 'os.posix_spawn', 'os.fork', 'os.forkpty'):
-        raise PermissionError('portcullis build installs wheels and runs nothing of a package')
-sys.addaudithook(refuse)
-sys.argv[0] = 'pip'
-runpy.run_module('pip', run_name='__main__', alter_sys=True)
-";
-
-/// What runs in the component: no compiled code, no platform.
-const PURE: [&str; 8] = ["--only-binary", ":all:", "--platform", "any", "--implementation", "py", "--abi", "none"];
 
 /// The packages of a plugin, installed.
 pub(super) struct Packages {
@@ -104,18 +91,30 @@ fn plain(dependency: &str) -> anyhow::Result<()> {
 fn resolve(python: &Path, work: &Path, dependencies: &[String], before: Option<&Lock>) -> anyhow::Result<Lock> {
     let found = work.join("found");
     empty(&found)?;
-    let mut pip = pip(python, &found, "download");
-    pip.args(PURE).args(["--dest", "."]);
-    if let Some(before) = before {
-        let constraints = work.join("constraints.txt");
-        fs::write(&constraints, before.versions())?;
-        pip.arg("--constraint").arg(constraints);
-    }
+    let made = work.join("made");
+    empty(&made)?;
+    let constraints = work.join("constraints.txt");
+    fs::write(&constraints, before.map_or_else(String::new, Lock::versions))?;
     let advice = || match before {
         Some(_) => format!("if versions in {LOCK} are in the way, remove that file: all are then chosen again"),
         None => "no package could be chosen".into(),
     };
-    run(pip.args(dependencies)).with_context(advice)?;
+    let mut tried = Vec::new();
+    loop {
+        let mut pip = pip(python, &found, "download");
+        pip.args(PURE).args(["--dest", ".", "--constraint"]).arg(&constraints).arg("--find-links").arg(&made);
+        let Err(missing) = attempt(pip.args(dependencies)).with_context(advice)? else { break };
+        let requirement = missing.requirement.clone();
+        if !compiled::works_without(&requirement) || tried.contains(&requirement) {
+            let wheel = compiled::wheel_of(python, &requirement, work);
+            return Err(missing.error(wheel.as_deref())).with_context(advice);
+        }
+        // The version of the lock file, unless another one is asked for now.
+        let kept = before.and_then(|before| before.wheels.iter().find(|wheel| compiled::is(&wheel.name, &requirement)));
+        let kept = kept.map(|wheel| format!("{}=={}", wheel.name, wheel.version));
+        compiled::strip(python, kept.as_ref().unwrap_or(&requirement), &made)?;
+        tried.push(requirement);
+    }
     let mut files = Vec::new();
     for entry in fs::read_dir(&found)? {
         let path = entry?.path();
@@ -148,10 +147,14 @@ fn fetch(python: &Path, work: &Path, lock: &Lock) -> anyhow::Result<Vec<PathBuf>
     let good = |path: &Path, digest: &Digest| fs::read(path).is_ok_and(|bytes| Digest::sha256(&bytes) == *digest);
     if !lock.wheels.iter().all(|wheel| good(&wheels.join(wheel.file()), &wheel.digest)) {
         empty(&wheels)?;
+        for wheel in lock.wheels.iter().filter(|wheel| compiled::works_without(&wheel.name)) {
+            compiled::strip(python, &format!("{}=={}", wheel.name, wheel.version), &wheels)?;
+        }
         let requirements = work.join("requirements.txt");
         fs::write(&requirements, lock.requirements())?;
         let mut pip = pip(python, &wheels, "download");
-        pip.args(PURE).args(["--no-deps", "--require-hashes", "--dest", ".", "--requirement"]).arg(&requirements);
+        pip.args(PURE).args(["--no-deps", "--require-hashes", "--dest", "."]);
+        pip.arg("--find-links").arg(&wheels).arg("--requirement").arg(&requirements);
         run(&mut pip).with_context(|| format!("the packages of {LOCK} could not be downloaded"))?;
     }
     let mut files = Vec::new();
@@ -161,28 +164,6 @@ fn fetch(python: &Path, work: &Path, lock: &Lock) -> anyhow::Result<Vec<PathBuf>
         files.push(path);
     }
     Ok(files)
-}
-
-/// pip, in a folder without files that it could take for packages.
-fn pip(python: &Path, folder: &Path, command: &str) -> Command {
-    let mut pip = Command::new(python);
-    pip.args(["-c", PIP, command, "--quiet", "--disable-pip-version-check"]).current_dir(folder);
-    pip
-}
-
-fn run(pip: &mut Command) -> anyhow::Result<()> {
-    let (succeeded, said) = outcome(pip)?;
-    if succeeded {
-        return Ok(());
-    }
-    let missing = said.lines().find_map(|line| line.split_once("No matching distribution found for "));
-    match missing.map(|(_, package)| package.trim()) {
-        Some(package) => bail!(
-            "`{package}` has no pure-Python wheel (py3-none-any) in these versions, or the index does not have it or is out of reach; \
-             packages with compiled code do not run in a component\n{said}"
-        ),
-        None => bail!("pip failed:\n{said}"),
-    }
 }
 
 fn empty(folder: &Path) -> anyhow::Result<()> {
