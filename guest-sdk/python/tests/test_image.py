@@ -125,7 +125,9 @@ def good():
     try:
         import not_needed
     except ImportError:
-        pass
+        import not_needed_either
+    if sys.platform == "win32":
+        import winreg_of_windows
 class A:
     def bad(self):
         if self:
@@ -144,7 +146,7 @@ print("colorsys" in sys.modules)
 """
     lines = run(code, tmp_path).splitlines()
     assert lines[1:] == [
-        "author.py:13: `json`: it has no `no_such_name`",
-        "author.py:14: `not_there.inside`: No module named 'not_there'; packages are named under `dependencies` in pyproject.toml",
+        "author.py:15: `json`: it has no `no_such_name`",
+        "author.py:16: `not_there.inside`: No module named 'not_there'; packages are named under `dependencies` in pyproject.toml",
         "True",
     ]

@@ -1,5 +1,6 @@
 """What becomes of functions: schemas, results, errors, with the fake host."""
 
+import datetime
 import enum
 import json
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from portcullis_guest import (
     ask,
     checkpoint,
     confirm,
+    encoding,
     http,
     log,
     output,
@@ -39,6 +41,7 @@ from portcullis_guest import (
 from portcullis_guest.docs import parse
 from portcullis_guest.errors import AgentError, CheckpointError, HttpError, text_of
 from portcullis_guest.http import Response
+from portcullis_guest.plugin import PLUGIN
 from portcullis_guest.testing import DECLINED, DISMISSED, Host
 
 

@@ -4,6 +4,7 @@ mod behaviour;
 mod go_image;
 mod packages;
 mod python_image;
+mod python_library;
 mod templates;
 mod transcript;
 mod tutorials;

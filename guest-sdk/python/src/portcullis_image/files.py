@@ -9,10 +9,14 @@ import functools
 import io
 import os
 import stat
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import archive, temporary
+
+# Files of the archive are from 1980: zip files know no earlier date.
+_FIRST_DATE = 315_532_800
 
 system_open = io.open
 _stat, _scandir, _system_close, _system_write = os.stat, os.scandir, os.close, os.write
@@ -91,12 +95,12 @@ def _status(path: str, **_: Any) -> os.stat_result:
     if path in archive.files:
         return _result(stat.S_IFREG | 0o444, archive.files[path].size)
     if path in temporary.files:
-        return _result(stat.S_IFREG | 0o644, len(temporary.files[path]))
+        return _result(stat.S_IFREG | 0o644, len(temporary.files[path]), int(time.time()))
     raise _error(errno.ENOENT, path)
 
 
-def _result(mode: int, size: int) -> os.stat_result:
-    return os.stat_result((mode, 0, 0, 1, 0, 0, size, 0, 0, 0))
+def _result(mode: int, size: int, changed: int = _FIRST_DATE) -> os.stat_result:
+    return os.stat_result((mode, 0, 0, 1, 0, 0, size, changed, changed, changed))
 
 
 def _names(path: str) -> list[str]:

@@ -10,6 +10,8 @@ from types import ModuleType
 
 from . import files
 
+_ELSEWHERE = {"sys", "os", "platform"}
+
 
 def load(folder: str) -> None:
     """`folder` has the author's modules. What they import may be more of these."""
@@ -51,11 +53,14 @@ def _imports(body: list[ast.stmt], is_inner: bool, is_tried: bool) -> Iterator[t
                 yield statement, is_tried
             case ast.If(test) if "TYPE_CHECKING" in ast.unparse(test):
                 yield from _imports(statement.orelse, is_inner, is_tried)
+            # For another system, or another version of Python.
+            case ast.If(test) if _ELSEWHERE & {one.id for one in ast.walk(test) if isinstance(one, ast.Name)}:
+                yield from _imports([*statement.body, *statement.orelse], is_inner, True)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 yield from _imports(statement.body, True, is_tried)
             case _:
+                tried = is_tried or bool(getattr(statement, "handlers", None))
                 for field in ("body", "handlers", "orelse", "finalbody", "cases"):
-                    tried = is_tried or field == "body" and bool(getattr(statement, "handlers", None))
                     for inner in getattr(statement, field, []):
                         yield from _imports([inner] if isinstance(inner, ast.stmt) else inner.body, is_inner, tried)
 

@@ -25,7 +25,8 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
         }
         fs::create_dir_all(made)?;
     }
-    copy_modules(&project.folder, &sources, false).with_context(|| format!("cannot copy {}", project.folder.display()))?;
+    copy_modules(&project.folder, &sources, false)
+        .with_context(|| format!("cannot copy {}", project.folder.display()))?;
     let mut ask = Command::new(&python);
     let mut path = vec![sdk.clone()];
     path.extend(packages.as_ref().map(|packages| packages.folder.clone()));
