@@ -2,8 +2,10 @@
 
 mod c;
 mod command;
+mod componentize;
 mod dependencies;
 mod embedded;
+mod folders;
 mod go;
 mod go_runtime;
 mod immortal;

@@ -1,15 +1,15 @@
 //! Python: componentize-py makes a component of the interpreter, the SDK and the author's modules.
 
 use super::command::{quiet, step};
+use super::componentize::{ENTRY, componentize};
+use super::folders::empty;
 use super::project::Project;
 use super::{immortal, packages, python_archives, records_as_tuples, single_module, toolchain, wit};
 use anyhow::{Context, ensure};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-/// The module with which the component begins.
-pub(super) const ENTRY: &str = "portcullis_entry";
 /// Folders that contain no modules of a plugin.
 const SKIPPED: [&str; 5] = ["__pycache__", "node_modules", "venv", "env", "tests"];
 
@@ -19,12 +19,8 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     let (work, sdk) = (project.work(), project.work().join("python"));
     let (image, sources, bound) = (work.join("image"), work.join("sources"), work.join("wit"));
     let packages = packages::install(project, &python)?;
-    for made in [&image, &sources] {
-        if made.exists() {
-            fs::remove_dir_all(made)?;
-        }
-        fs::create_dir_all(made)?;
-    }
+    empty(&image)?;
+    empty(&sources)?;
     copy_modules(&project.folder, &sources, false)
         .with_context(|| format!("cannot copy {}", project.folder.display()))?;
     let mut ask = Command::new(&python);
@@ -60,21 +56,6 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
         single_module::link(&bytes, is_never_called).context("cannot link the modules of the component")?;
     immortal::make(&mut linked).context("cannot arrange the image of the interpreter")?;
     Ok(linked)
-}
-
-/// Runs the entry, which is in the first of these folders, and makes a component of the memory that it leaves behind. The interpreter
-/// sees the folders as `/0`, `/1` and so on.
-pub(super) fn componentize(python: &Path, wit: &Path, path: &[PathBuf], to: &Path) -> anyhow::Result<()> {
-    let mut build = Command::new(python);
-    build.args(["-c", "import componentize_py; componentize_py.script()", "--quiet", "--wit-path"]).arg(wit);
-    build.args(["--world", wit::WORLD, "componentize"]);
-    for folder in path {
-        build.arg("--python-path").arg(folder);
-    }
-    build.args([ENTRY, "--output"]).arg(to);
-    // Python's own traceback says enough of an error in the author's code.
-    build.env("RUST_BACKTRACE", "0");
-    quiet(&mut build, "").map(drop)
 }
 
 /// Loads everything before the component is made. What is imported later comes from the archives.

@@ -2,9 +2,10 @@
 //! once, by the Python that runs it; a build takes the archives into the image.
 
 use super::command::step;
+use super::componentize::{ENTRY, componentize};
 use super::embedded;
 use super::packages::Packages;
-use super::python::{ENTRY, componentize};
+
 use super::toolchain::{PythonTools, once};
 use super::wit;
 use anyhow::Context;

@@ -4,8 +4,10 @@
 mod compiled;
 mod lock;
 mod pip;
+mod requirement;
 
 use super::command::step;
+use super::folders::empty;
 use super::project::Project;
 use anyhow::{Context, bail, ensure};
 use lock::Lock;
@@ -42,7 +44,7 @@ pub(super) fn install(project: &Project, python: &Path) -> anyhow::Result<Option
     if project.dependencies.is_empty() {
         return Ok(None);
     }
-    project.dependencies.iter().try_for_each(|dependency| plain(dependency))?;
+    project.dependencies.iter().try_for_each(|dependency| requirement::plain(dependency))?;
     let before = match fs::read_to_string(&path) {
         Ok(text) => Some(Lock::parse(&text).with_context(|| format!("cannot use {}", path.display()))?),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
@@ -76,17 +78,6 @@ pub(super) fn install(project: &Project, python: &Path) -> anyhow::Result<Option
     Ok(Some(Packages { folder }))
 }
 
-/// Refuses what pip would take for an option, a path or an address: these lead to code that runs while it is installed.
-fn plain(dependency: &str) -> anyhow::Result<()> {
-    let begins = dependency.starts_with(|first: char| first.is_ascii_alphanumeric());
-    let leads_away = |letter: char| "@/\\".contains(letter) || letter.is_control();
-    ensure!(
-        begins && !dependency.contains(leads_away),
-        "pyproject.toml: {dependency:?} is not a package of an index; write a name and versions, such as \"pypdf>=6\""
-    );
-    Ok(())
-}
-
 /// Has pip choose versions, those of the old lock file where they still fit.
 fn resolve(python: &Path, work: &Path, dependencies: &[String], before: Option<&Lock>) -> anyhow::Result<Lock> {
     let found = work.join("found");
@@ -104,16 +95,16 @@ fn resolve(python: &Path, work: &Path, dependencies: &[String], before: Option<&
         let mut pip = pip(python, &found, "download");
         pip.args(PURE).args(["--dest", ".", "--constraint"]).arg(&constraints).arg("--find-links").arg(&made);
         let Err(missing) = attempt(pip.args(dependencies)).with_context(advice)? else { break };
-        let requirement = missing.requirement.clone();
-        if !compiled::works_without(&requirement) || tried.contains(&requirement) {
-            let wheel = compiled::wheel_of(python, &requirement, work);
+        let asked = missing.requirement.clone();
+        if !requirement::works_without(&asked) || tried.contains(&asked) {
+            let wheel = compiled::wheel_of(python, &asked, work);
             return Err(missing.error(wheel.as_deref())).with_context(advice);
         }
         // The version of the lock file, unless another one is asked for now.
-        let kept = before.and_then(|before| before.wheels.iter().find(|wheel| compiled::is(&wheel.name, &requirement)));
+        let kept = before.and_then(|before| before.wheels.iter().find(|wheel| requirement::is(&wheel.name, &asked)));
         let kept = kept.map(|wheel| format!("{}=={}", wheel.name, wheel.version));
-        compiled::strip(python, kept.as_ref().unwrap_or(&requirement), &made)?;
-        tried.push(requirement);
+        compiled::strip(python, kept.as_ref().unwrap_or(&asked), &made)?;
+        tried.push(asked);
     }
     let mut files = Vec::new();
     for entry in fs::read_dir(&found)? {
@@ -147,7 +138,7 @@ fn fetch(python: &Path, work: &Path, lock: &Lock) -> anyhow::Result<Vec<PathBuf>
     let good = |path: &Path, digest: &Digest| fs::read(path).is_ok_and(|bytes| Digest::sha256(&bytes) == *digest);
     if !lock.wheels.iter().all(|wheel| good(&wheels.join(wheel.file()), &wheel.digest)) {
         empty(&wheels)?;
-        for wheel in lock.wheels.iter().filter(|wheel| compiled::works_without(&wheel.name)) {
+        for wheel in lock.wheels.iter().filter(|wheel| requirement::works_without(&wheel.name)) {
             compiled::strip(python, &format!("{}=={}", wheel.name, wheel.version), &wheels)?;
         }
         let requirements = work.join("requirements.txt");
@@ -164,28 +155,4 @@ fn fetch(python: &Path, work: &Path, lock: &Lock) -> anyhow::Result<Vec<PathBuf>
         files.push(path);
     }
     Ok(files)
-}
-
-fn empty(folder: &Path) -> anyhow::Result<()> {
-    if folder.exists() {
-        fs::remove_dir_all(folder).with_context(|| format!("cannot empty {}", folder.display()))?;
-    }
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_packages_of_an_index_are_asked_for() {
-        for good in ["pypdf", "pypdf>=6,<8", "a.b[c]~=1.2; python_version < '3.12'"] {
-            plain(good).unwrap();
-        }
-        for bad in
-            ["", "-r x", "--index-url=x", "./x", "x/y", "x @ https://e.com/x.whl", "git+https://e.com/x", "x\n-e ."]
-        {
-            assert!(plain(bad).unwrap_err().to_string().contains("is not a package of an index"), "{bad}");
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! Runs pip, and says what stopped it.
 
-use super::compiled;
+use super::requirement;
 use crate::cli::build::command::outcome;
 use anyhow::bail;
 use std::path::Path;
@@ -58,7 +58,8 @@ impl Missing {
     pub(super) fn error(&self, found: Option<&str>) -> anyhow::Error {
         let Self { requirement, by, said } = self;
         let by = by.as_ref().map_or_else(String::new, |by| format!(", which {by} requires,"));
-        let instead = compiled::instead_of(requirement).map_or_else(String::new, |what| format!("\nInstead: {what}"));
+        let instead =
+            requirement::instead_of(requirement).map_or_else(String::new, |what| format!("\nInstead: {what}"));
         match found {
             Some(file) => anyhow::anyhow!(
                 "`{requirement}`{by} has compiled code, which does not run in a component: the index has {file} and no \
@@ -87,7 +88,7 @@ fn missing(said: &str) -> Option<Missing> {
         None => {
             let all: Vec<(&str, &str)> = conflicts.collect();
             let (by, first) = *all.first()?;
-            let same = |(_, other): &(&str, &str)| compiled::name_of(other) == compiled::name_of(first);
+            let same = |(_, other): &(&str, &str)| requirement::name_of(other) == requirement::name_of(first);
             if !all.iter().all(same) || lines().any(|line| line.starts_with("The user requested")) {
                 return None;
             }
