@@ -37,7 +37,7 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     let wasi: &[&str] = if project.wants_http() { &[wit::HTTP] } else { &[] };
     wit::write(&bound, &exports, &wit::all_imports(wasi), |text| records_as_tuples::with_tuples(&text))?;
     // Copies: what runs while the image is made could change them.
-    let mut archives = vec![python_archives::standard(&tools, &sdk)?];
+    let mut archives = vec![python_archives::standard(&tools)?];
     if let Some(packages) = &packages {
         archives.push(python_archives::of_packages(packages, &python, &sdk, &archives[0])?);
     }

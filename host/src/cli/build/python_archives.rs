@@ -5,7 +5,6 @@ use super::command::step;
 use super::componentize::{ENTRY, componentize};
 use super::embedded;
 use super::packages::Packages;
-
 use super::toolchain::{PythonTools, once};
 use super::wit;
 use anyhow::Context;
@@ -14,11 +13,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The standard library, the zones of time and the SDK, packed in the user's cache.
-pub(super) fn standard(tools: &PythonTools, sdk: &Path) -> anyhow::Result<PathBuf> {
+pub(super) fn standard(tools: &PythonTools) -> anyhow::Result<PathBuf> {
     let name = format!("{}-library-{}", tools.name(), &version_of_the_sdk()[..16]);
     let folder = once(&name, "the standard library of Python", |folder| {
         let write = "from portcullis_image import standard\nstandard.write(\"/0/standard.archive\", \"/1\", \"/2\")\n";
-        pack(&tools.interpreter(), folder, write, &[sdk.to_owned(), tools.zones()?])
+        // All plugins get this archive, so nothing in it may come from the folder of one.
+        let sdk = folder.join("sdk");
+        embedded::unpack("python", &sdk)?;
+        pack(&tools.interpreter(), folder, write, &[sdk, tools.zones()?])
     })?;
     Ok(folder.join("standard.archive"))
 }
