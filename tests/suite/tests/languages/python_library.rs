@@ -5,7 +5,9 @@ use super::packages::Author;
 use super::templates::{begin, run};
 use serde_json::json;
 use std::fs;
-use suite::Home;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use suite::{Home, portcullis};
 
 /// Builds a plugin whose tool evaluates this, and calls it.
 fn evaluate(code: &str) -> serde_json::Value {
@@ -61,6 +63,41 @@ fn the_standard_library_is_there_in_a_call() {
             "ssl",
         ])
     );
+}
+
+/// `urllib` and all libraries above `http.client` write requests to a socket.
+#[test]
+fn a_request_of_a_library_goes_through_the_host() {
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1/", server.local_addr().unwrap());
+    let answering = std::thread::spawn(move || {
+        let (stream, _) = server.accept().unwrap();
+        let mut lines = BufReader::new(&stream).lines().map(Result::unwrap);
+        let head: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
+        (&stream).write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\nx-kept: yes\r\n\r\nhello").unwrap();
+        head
+    });
+    let home = Home::new();
+    let folder = begin(&home, "python");
+    let add = |file: &str, text: &str| {
+        let path = folder.join(file);
+        fs::write(&path, fs::read_to_string(&path).unwrap() + text).unwrap();
+    };
+    add("pyproject.toml", &format!("\n[tool.portcullis.requests]\nhttp = [\"GET {url}\"]\n"));
+    add("portcullis.toml", &format!("grants.http = [{{ allow = \"GET {url}\", private = true }}]\n"));
+    let tool = "\n\n@tool\ndef fetch(url: str) -> str:\n    \"\"\"Fetches.\"\"\"\n    import urllib.request\n    \
+                answer = urllib.request.urlopen(url)\n    return answer.headers['x-kept'] + ' ' + answer.read().decode()\n";
+    add("hello_python.py", tool);
+    run(&home, &folder, &["build"], |_| {});
+    let fetched = run(&home, &folder, &["call", "hello-python", "fetch", &format!("url={url}a?b=1")], |_| {});
+    assert_eq!(fetched.trim(), "yes hello");
+    let head = answering.join().unwrap();
+    assert_eq!(head[0], "GET /v1/a?b=1 HTTP/1.1");
+    let denied = portcullis(
+        &home,
+        &["call", "hello-python", "fetch", "url=https://example.com/", "--config", "hello-python/portcullis.toml"],
+    );
+    assert!(denied.stderr.contains("http `GET https://example.com/` is not granted"), "{denied:?}");
 }
 
 #[test]
