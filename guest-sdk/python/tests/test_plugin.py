@@ -1,5 +1,6 @@
 """What becomes of functions: schemas, results, errors, with the fake host."""
 
+import datetime
 import enum
 import json
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from portcullis_guest import (
     ask,
     checkpoint,
     confirm,
+    encoding,
     http,
     log,
     output,
@@ -39,6 +41,7 @@ from portcullis_guest import (
 from portcullis_guest.docs import parse
 from portcullis_guest.errors import AgentError, CheckpointError, HttpError, text_of
 from portcullis_guest.http import Response
+from portcullis_guest.plugin import PLUGIN
 from portcullis_guest.testing import DECLINED, DISMISSED, Host
 
 
@@ -317,3 +320,29 @@ def test_a_dataclass_may_refer_to_itself() -> None:
 class Tree:
     name: str
     below: list["Tree"] | None = None
+
+
+def test_dates_are_texts_outside():
+    @dataclass
+    class Stay:
+        first: datetime.date
+        leaves: datetime.datetime
+
+    @tool(name="dates")
+    def stay(first: datetime.date, leaves: datetime.datetime | None = None) -> Stay:
+        """Books."""
+        return Stay(first, (leaves or datetime.datetime(2026, 1, 31, 9, tzinfo=datetime.UTC)) + datetime.timedelta(days=1))
+
+    offer = PLUGIN.tools["dates"]
+    properties = json.loads(offer.input_schema)["properties"]
+    assert properties["first"] == {"type": "string", "format": "date"}
+    assert properties["leaves"] == {"type": ["string", "null"], "format": "date-time"}
+    assert json.loads(offer.output_schema)["properties"]["leaves"]["format"] == "date-time"
+    host = Host()
+    answer = json.loads(host.call(stay, first=datetime.date(2026, 1, 30), leaves="2026-02-01T10:00:00Z").structured)
+    assert answer == {"first": "2026-01-30", "leaves": "2026-02-02T10:00:00+00:00"}
+    for wrong in ({"first": "30.1.2026"}, {"first": "2026-01-30", "leaves": "2026-02-01T10:00:00"}, {"first": 3}):
+        with pytest.raises(InvalidArguments, match="write it as 2026-01-31"):
+            host.call(stay, **wrong)
+    with pytest.raises(ValueError, match="no time zone"):
+        encoding.dumps(datetime.datetime(2026, 1, 1))

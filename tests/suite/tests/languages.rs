@@ -5,6 +5,7 @@ mod go_image;
 mod npm;
 mod packages;
 mod python_image;
+mod python_library;
 mod templates;
 mod transcript;
 mod tutorials;

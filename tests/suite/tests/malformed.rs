@@ -85,7 +85,7 @@ fn an_oversized_file_is_refused() {
     let path = home.path().join("large.wasm");
     File::create(&path).unwrap().set_len(100 << 20).unwrap();
     let ran = portcullis(&home, &["check", &path.display().to_string()]);
-    assert!(ran.refused().contains("32 MiB"), "{}", ran.stderr);
+    assert!(ran.refused().contains("64 MiB"), "{}", ran.stderr);
     assert!(ran.took < AT_ONCE, "{:?}", ran.took);
 }
 

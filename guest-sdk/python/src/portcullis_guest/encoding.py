@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import enum
 import inspect
 import json
@@ -31,6 +32,10 @@ def plain(value: Any) -> Any:
         return [plain(one) for one in value]
     if isinstance(value, (set, frozenset)):
         return sorted(plain(one) for one in value)
+    if isinstance(value, datetime.datetime) and value.tzinfo is None:
+        raise ValueError(f"{value} has no time zone, so it is no certain time; make it by datetime.now(UTC), or with tzinfo=")
+    if isinstance(value, datetime.date):
+        return value.isoformat()
     return value
 
 
@@ -84,6 +89,8 @@ def _reader(hint: Any) -> Reader:
         return _read_values(reader(arguments[1] if arguments else Any))
     if inspect.isclass(hint) and issubclass(hint, enum.Enum):
         return lambda value, where: hint(_fit(value in [one.value for one in hint], value, where))
+    if hint in (datetime.date, datetime.datetime):
+        return _read_date(hint)
     if dataclasses.is_dataclass(hint):
         return _read_dataclass(hint)
     return lambda value, where: _cannot(hint, where)
@@ -93,6 +100,20 @@ def _read_int(value: Any, where: str) -> Any:
     # 3.0 is an integer in JSON Schema, and some clients send it for 3.
     whole = isinstance(value, float) and value.is_integer()
     return _fit(whole or type(value) is int, int(value) if whole else value, where)
+
+
+def _read_date(kind: Any) -> Reader:
+    def date(value: Any, where: str) -> Any:
+        try:
+            found = kind.fromisoformat(value)
+        except (TypeError, ValueError):
+            found = None
+        if found is None or kind is datetime.datetime and found.tzinfo is None:
+            example = "2026-01-31" if kind is datetime.date else "2026-01-31T09:30:00Z, with its zone"
+            raise InvalidArguments(f"{where} is {json.dumps(value, default=repr)}; write it as {example}")
+        return found
+
+    return date
 
 
 def _read_items(kind: Any, read: Reader) -> Reader:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import enum
 import inspect
 import types
@@ -82,6 +83,8 @@ def _of(hint: Any, output: bool, where: str) -> dict[str, Any]:
     simple = {str: "string", bool: "boolean", int: "integer", float: "number"}.get(hint)
     if simple:
         return {"type": simple}
+    if hint in (datetime.date, datetime.datetime):
+        return {"type": "string", "format": "date" if hint is datetime.date else "date-time"}
     if hint in (Any, object):
         return {}
     origin, arguments = get_origin(hint), get_args(hint)
@@ -100,8 +103,8 @@ def _of(hint: Any, output: bool, where: str) -> dict[str, Any]:
     if dataclasses.is_dataclass(hint):
         return of_fields(fields(hint), output=output)
     raise TypeError(
-        f"{where}: {getattr(hint, '__name__', hint)} has no schema; take str, int, float, bool, list, dict, Literal, an Enum, a "
-        "dataclass, or one of these or None"
+        f"{where}: {getattr(hint, '__name__', hint)} has no schema; take str, int, float, bool, date, datetime, list, dict, Literal, an Enum, "
+        "a dataclass, or one of these or None"
     )
 
 

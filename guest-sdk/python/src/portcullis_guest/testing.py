@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import encoding
+from . import encoding, sockets
 from . import host as _host
 from .agent_tools import AgentResult
 from .completion import Completion, Typed
@@ -102,7 +102,9 @@ class Host:
         self._opened = False
         before = _host.use(_Fake(self))
         try:
-            return work()
+            # As in a component: libraries find no other way to a server.
+            with sockets.installed():
+                return work()
         finally:
             _host.use(before)
 

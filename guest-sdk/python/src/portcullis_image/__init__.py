@@ -9,16 +9,25 @@ import os
 import sys
 from collections.abc import Iterator
 
-from . import code, holes, immortal, libraries, randomness  # noqa: F401
+from . import archive, code, files, holes, immortal, imports, inner, libraries, randomness  # noqa: F401
 
 # What the generators below hold stays where it is: freed, it would leave holes.
 _kept: list[Iterator[None]] = []
 _main = ""
+_sources = ""
 
 
-def begin() -> None:
-    """Called before the SDK is loaded: what it allocates then lies together, too."""
+def begin(archives: list[str], sources: str, path: list[str]) -> None:
+    """Called before the SDK is loaded: what it allocates then lies together, too. Modules come from the archives and from the folder of
+    the author's sources, along `path`."""
+    global _sources
+    _sources = sources
     randomness.delay()
+    for one in archives:
+        archive.load(one)
+    archive.include(sources)
+    files.install()
+    imports.install(path)
     _use_up_holes()
 
 
@@ -26,6 +35,7 @@ def prepare(main: str) -> None:
     """Prepares the image once everything is loaded. `main` is the author's module."""
     global _main
     _main = main
+    inner.load(_sources)
     os.environ.__class__ = _Environment
 
 

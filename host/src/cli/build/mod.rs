@@ -3,8 +3,10 @@
 mod bundle;
 mod c;
 mod command;
+mod componentize;
 mod dependencies;
 mod embedded;
+mod folders;
 mod go;
 mod go_runtime;
 mod immortal;
@@ -16,6 +18,7 @@ mod packages;
 mod passive_segments;
 mod project;
 mod python;
+mod python_archives;
 mod records_as_tuples;
 mod rust;
 mod single_module;

@@ -1,30 +1,30 @@
 //! Python: componentize-py makes a component of the interpreter, the SDK and the author's modules.
 
 use super::command::{quiet, step};
+use super::componentize::{ENTRY, componentize};
+use super::folders::empty;
 use super::project::Project;
-use super::{immortal, packages, records_as_tuples, single_module, toolchain, wit};
+use super::{immortal, packages, python_archives, records_as_tuples, single_module, toolchain, wit};
 use anyhow::{Context, ensure};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The module with which the component begins.
-const ENTRY: &str = "portcullis_entry";
 /// Folders that contain no modules of a plugin.
 const SKIPPED: [&str; 5] = ["__pycache__", "node_modules", "venv", "env", "tests"];
 
 pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
-    let python = toolchain::python()?;
+    let tools = toolchain::python()?;
+    let python = tools.interpreter();
     let (work, sdk) = (project.work(), project.work().join("python"));
-    let (sources, bound) = (work.join("sources"), work.join("wit"));
+    let (image, sources, bound) = (work.join("image"), work.join("sources"), work.join("wit"));
     let packages = packages::install(project, &python)?;
-    // From a copy: Python writes its bytecode beside the sources that it loads.
-    if sources.exists() {
-        fs::remove_dir_all(&sources)?;
-    }
-    copy_modules(&project.folder, &sources).with_context(|| format!("cannot copy {}", project.folder.display()))?;
+    empty(&image)?;
+    empty(&sources)?;
+    copy_modules(&project.folder, &sources, false)
+        .with_context(|| format!("cannot copy {}", project.folder.display()))?;
     let mut ask = Command::new(&python);
-    let mut path = vec![sdk];
+    let mut path = vec![sdk.clone()];
     path.extend(packages.as_ref().map(|packages| packages.folder.clone()));
     ask.args(["-B", "-m", "portcullis_guest", &project.main]).current_dir(&sources);
     ask.env(
@@ -36,27 +36,19 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     ensure!(!exports.is_empty(), "{} offers nothing: mark functions with @tool, @resource or @prompt", project.main);
     let wasi: &[&str] = if project.wants_http() { &[wit::HTTP] } else { &[] };
     wit::write(&bound, &exports, &wit::all_imports(wasi), |text| records_as_tuples::with_tuples(&text))?;
-    fs::write(sources.join(format!("{ENTRY}.py")), entry(project, &exports))?;
-    let built = work.join("built.wasm");
-    let componentize = || {
-        let mut build = Command::new(&python);
-        build.args(["-c", "import componentize_py; componentize_py.script()", "--quiet", "--wit-path"]).arg(&bound);
-        build.args(["--world", wit::WORLD, "componentize", "--python-path"]).arg(&sources);
-        for folder in &path {
-            build.arg("--python-path").arg(folder);
-        }
-        build.args([ENTRY, "--output"]).arg(&built);
-        // Of an error in the author's code, Python's own traceback says enough.
-        build.env("RUST_BACKTRACE", "0");
-        quiet(&mut build, "").map(drop)
-    };
-    // The component is an image of the interpreter's memory, with what its compiler has used. Compiled packages are left behind by
-    // the first build, and loaded by the second one: that makes 23 MB of 45.
-    if let Some(packages) = packages.filter(|packages| !packages.compiled()) {
-        step("compiling the packages", componentize)?;
-        packages.set_compiled()?;
+    // Copies: what runs while the image is made could change them.
+    let mut archives = vec![python_archives::standard(&tools)?];
+    if let Some(packages) = &packages {
+        archives.push(python_archives::of_packages(packages, &python, &sdk, &archives[0])?);
     }
-    step("building the component", componentize)?;
+    for (at, archive) in archives.iter().enumerate() {
+        fs::copy(archive, image.join(format!("{at}.archive"))).context("cannot copy what is packed")?;
+    }
+    let mut path = vec![image.clone(), sources, sdk];
+    path.extend(packages.map(|packages| packages.folder));
+    fs::write(image.join(format!("{ENTRY}.py")), entry(project, &exports, archives.len(), path.len()))?;
+    let built = work.join("built.wasm");
+    step("building the component", || componentize(&python, &bound, &path, &built))?;
     let bytes = fs::read(&built).context("componentize-py wrote no component")?;
     fs::remove_file(built)?;
     let is_never_called = |interface: &str, function: &str| project.is_out_of_reach(interface, function);
@@ -66,9 +58,14 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     Ok(linked)
 }
 
-/// Loads everything before the component is made: afterwards there are no files to load.
-fn entry(project: &Project, exports: &[String]) -> String {
-    let mut text = String::from("import portcullis_image\nportcullis_image.begin()\n");
+/// Loads everything before the component is made. What is imported later comes from the archives.
+fn entry(project: &Project, exports: &[String], archives: usize, folders: usize) -> String {
+    let archives: Vec<String> = (0..archives).map(|at| format!("/0/{at}.archive")).collect();
+    // componentize-py adds the packages of this machine, which are none of the plugin's.
+    let ours = (0..folders).map(|at| format!("/{at}"));
+    let path: Vec<String> =
+        ["/python".into(), "/world".into()].into_iter().chain(ours).chain(["/bundled".into()]).collect();
+    let mut text = format!("import portcullis_image\nportcullis_image.begin({archives:?}, \"/1\", {path:?})\n");
     for export in exports {
         let class = export[..1].to_uppercase() + &export[1..];
         text += &format!("from portcullis_guest.exports import {class}\n");
@@ -79,19 +76,22 @@ fn entry(project: &Project, exports: &[String]) -> String {
     }
     if project.wants_http() {
         text += "import portcullis_guest.wit_http\n";
+        text += "from portcullis_guest import sockets\nsockets.install()\n";
     }
     text + &format!("import {main}\nportcullis_image.prepare({main:?})\n", main = project.main)
 }
 
-fn copy_modules(from: &Path, to: &Path) -> std::io::Result<()> {
+/// Copies modules, and the other files in the folders of packages: a file elsewhere may be anything, such as a key.
+fn copy_modules(from: &Path, to: &Path, is_inside: bool) -> std::io::Result<()> {
+    let is_package = is_inside || from.join("__init__.py").is_file();
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
         // Links are not followed: they could lead round in a circle.
         let kind = entry.file_type()?;
         if kind.is_dir() && !name.starts_with('.') && !SKIPPED.contains(&name.as_str()) {
-            copy_modules(&path, &to.join(name))?;
-        } else if kind.is_file() && name.ends_with(".py") {
+            copy_modules(&path, &to.join(name), is_package)?;
+        } else if kind.is_file() && (name.ends_with(".py") || is_package && !name.starts_with('.')) {
             fs::create_dir_all(to)?;
             fs::copy(&path, to.join(name))?;
         }

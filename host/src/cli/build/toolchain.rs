@@ -14,25 +14,49 @@ use std::process::Command;
 const PYTHON: &str = "Python 3.11 or newer builds plugins in Python. On Debian: `apt-get install python3 python3-venv`";
 const C: &str =
     "Python 3.11 or newer runs the compiler of plugins in C. On Debian: `apt-get install python3 python3-venv`";
+/// In a folder with a virtual environment.
+const INTERPRETER: &str = "venv/bin/python";
 pub(super) const NODE: &str = "Node 20 or newer, with npm, builds plugins in JavaScript: https://nodejs.org";
 
-/// The interpreter that has componentize-py.
-pub(super) fn python() -> anyhow::Result<PathBuf> {
-    environment("python", PYTHON)
+/// What builds plugins in Python: an environment with componentize-py.
+pub(super) struct PythonTools {
+    folder: PathBuf,
+}
+
+impl PythonTools {
+    pub(super) fn interpreter(&self) -> PathBuf {
+        self.folder.join(INTERPRETER)
+    }
+
+    /// Which tools these are: the name of their folder in the cache.
+    pub(super) fn name(&self) -> String {
+        self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// The files with the zones of time, of the package tzdata.
+    pub(super) fn zones(&self) -> anyhow::Result<PathBuf> {
+        let ask = "import tzdata.zoneinfo; print(tzdata.zoneinfo.__path__[0], end='')";
+        let said = quiet(Command::new(self.interpreter()).args(["-c", ask]), PYTHON);
+        Ok(said.context("the tools for python have no tzdata")?.into())
+    }
+}
+
+pub(super) fn python() -> anyhow::Result<PythonTools> {
+    Ok(PythonTools { folder: environment("python", PYTHON)? })
 }
 
 /// The interpreter that has the compiler for C. What it has compiled of its C library is kept beside it.
 pub(super) fn c() -> anyhow::Result<PathBuf> {
-    environment("c", C)
+    Ok(environment("c", C)?.join(INTERPRETER))
 }
 
-/// A folder with a virtual environment, and its interpreter.
+/// A folder with a virtual environment.
 fn environment(language: &str, need: &str) -> anyhow::Result<PathBuf> {
-    let tools = tools(language, |folder| {
+    tools(language, |folder| {
         let venv = folder.join("venv");
         quiet(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&venv), need)
             .with_context(|| need.to_owned())?;
-        let python = venv.join("bin/python");
+        let python = folder.join(INTERPRETER);
         let version =
             "import sys; sys.exit('this is Python ' + sys.version.split()[0]) if sys.version_info < (3, 11) else None";
         quiet(Command::new(&python).args(["-c", version]), need).with_context(|| need.to_owned())?;
@@ -43,8 +67,7 @@ fn environment(language: &str, need: &str) -> anyhow::Result<PathBuf> {
         quiet(&mut pip, need)
             .context("pip could not install the tools; the first time it needs a package index within reach")?;
         Ok(())
-    })?;
-    Ok(tools.join("venv/bin/python"))
+    })
 }
 
 /// Node's packages that make components.

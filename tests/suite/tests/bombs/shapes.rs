@@ -179,12 +179,12 @@ pub(super) const BOMBS: &[Bomb] = &[
     },
     Bomb { what: "101 memories", words: "not a valid component", bytes: |base| base.module(&[many(5, 101, &[0, 1])]) },
     Bomb { what: "a gigabyte of memory, at once", words: "exceeds the limit of", bytes: |_| behaviour("huge-memory") },
-    Bomb { what: "33 MiB of nothing", words: "32 MiB", bytes: |base| base.and(&custom("x", &vec![0; 33 << 20])) },
+    Bomb { what: "65 MiB of nothing", words: "64 MiB", bytes: |base| base.and(&custom("x", &vec![0; 65 << 20])) },
     Bomb {
-        what: "33 MiB of names of functions",
-        words: "32 MiB",
+        what: "65 MiB of names of functions",
+        words: "64 MiB",
         bytes: |base| {
-            let names = each(1, 35_000, |n| [&*number(n), &number(1_000), &[b'n'; 1_000]].concat());
+            let names = each(1, 70_000, |n| [&*number(n), &number(1_000), &[b'n'; 1_000]].concat());
             base.module(&[custom("name", &names)])
         },
     },

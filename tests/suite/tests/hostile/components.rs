@@ -137,7 +137,7 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         id: "W8.1",
         what: "100 MiB of nothing",
-        outcome: "refused: 32 MiB",
+        outcome: "refused: 64 MiB",
         run: |g| {
             let home = Home::new();
             let path = home.path().join("large.wasm");

@@ -29,7 +29,7 @@ fn answer(seen: &Seen) -> Reply {
             Reply::new(200, said).with("Content-Type", "text/event-stream")
         }
         "/v1/chat/completions" => {
-            let asked: Value = serde_json::from_str(&body).unwrap();
+            let asked: Value = serde_json::from_str(body).unwrap();
             let said = format!("You said {}.", asked["messages"][0]["content"].as_str().unwrap());
             Reply::json(
                 json!({"id": "1", "choices": [{"index": 0, "message": {"role": "assistant", "content": said}}]}),

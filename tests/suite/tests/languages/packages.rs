@@ -25,14 +25,14 @@ with zipfile.ZipFile(path, 'w') as file:
     suite::cli::run(python).good();
 }
 
-struct Author {
+pub(super) struct Author {
     home: Home,
     folder: PathBuf,
     index: PathBuf,
 }
 
 impl Author {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let home = Home::new();
         portcullis(&home, &["new", "hello", "--lang", "python"]).good();
         let (folder, index) = (home.path().join("hello"), home.path().join("index"));
@@ -44,7 +44,7 @@ impl Author {
         author
     }
 
-    fn change(&self, file: &str, from: &str, to: &str) {
+    pub(super) fn change(&self, file: &str, from: &str, to: &str) {
         let text = fs::read_to_string(self.folder.join(file)).unwrap();
         assert!(text.contains(from), "{file} has no {from}");
         fs::write(self.folder.join(file), text.replacen(from, to, 1)).unwrap();
@@ -54,7 +54,7 @@ impl Author {
         fs::read_to_string(self.folder.join("requirements.lock")).unwrap()
     }
 
-    fn build(&self) -> Ran {
+    pub(super) fn build(&self) -> Ran {
         let mut command = Command::new(paths::binary());
         command.args(["build", "hello"]).current_dir(self.home.path()).env("PORTCULLIS_CACHE", paths::cache());
         command.env("PORTCULLIS_STATE", self.home.path().join("state"));
@@ -71,7 +71,9 @@ impl Author {
 #[test]
 fn packages_are_locked_and_run_in_the_component() {
     let author = Author::new();
-    let greeting = "import words\ndef of(name): return f'{words.HELLO}, {name}!'\n";
+    // Imported during the call, and asked for what was installed.
+    let greeting = "def of(name):\n    import words\n    from importlib.metadata import version\n    \
+                    return f'{words.HELLO}, {name}!' + version('words')[2:]\n";
     wheel(&author.index, "greetings-1.0-py3-none-any.whl", "Requires-Dist: words\n", greeting);
     wheel(&author.index, "words-2.1-py2.py3-none-any.whl", "", "HELLO = 'Bonjour'\n");
     author.build().good();
@@ -81,7 +83,7 @@ fn packages_are_locked_and_run_in_the_component() {
         assert!(lock.contains(line), "{lock}");
     }
     let called = portcullis(&author.home, &["call", "hello", "greet", "name=Ada", "--config", "hello/portcullis.toml"]);
-    assert_eq!(called.good().trim(), "Bonjour, Ada!");
+    assert_eq!(called.good().trim(), "Bonjour, Ada!1");
 
     // Newer versions change nothing, and without an index it builds as well.
     wheel(&author.index, "words-3.0-py3-none-any.whl", "", "HELLO = 'Hej'\n");
@@ -116,11 +118,44 @@ fn what_is_not_pure_python_is_refused_by_name() {
     wheel(&author.index, "greetings-1.0-cp314-cp314-manylinux_2_28_x86_64.whl", "", "");
     let compiled = author.build();
     assert!(compiled.refused().contains("`greetings>=1` has no pure-Python wheel (py3-none-any)"), "{compiled:?}");
-    // A package that needs one is named too.
-    wheel(&author.index, "greetings-1.0-py3-none-any.whl", "Requires-Dist: fastwords>=2\n", "");
+    // A package that needs one is named too, once for all versions that do.
+    for version in ["1.0", "1.1", "1.2"] {
+        let file = format!("greetings-{version}-py3-none-any.whl");
+        wheel(&author.index, &file, "Requires-Dist: numpy>=2\n", "");
+    }
     let needs = author.build();
-    assert!(needs.refused().contains("`fastwords>=2` has no pure-Python wheel"), "{needs:?}");
+    assert!(needs.refused().contains("`numpy>=2`, which greetings"), "{needs:?}");
+    assert!(needs.refused().contains("Instead: `statistics`, `array`"), "{needs:?}");
     assert!(!author.folder.join("requirements.lock").exists());
+}
+
+/// The index has a wheel for this machine alone. Its compiled code is left out, and the lock file knows what remains.
+#[test]
+fn compiled_code_that_only_makes_a_package_faster_is_left_out() {
+    let author = Author::new();
+    wheel(
+        &author.index,
+        "greetings-1.0-py3-none-any.whl",
+        "Requires-Dist: MarkupSafe>=2\n",
+        "from markupsafe import of\n",
+    );
+    let tag = format!("cp3{0}-cp3{0}-linux_{1}", minor_version(), std::env::consts::ARCH);
+    let compiled = format!("markupsafe-2.1-{tag}.whl");
+    wheel(&author.index, &compiled, "", "def of(name): return f'Safe, {name}!'\n");
+    author.build().good();
+    assert!(author.lock().contains("# markupsafe-2.1-py3-none-any.whl"), "{}", author.lock());
+    let call = ["call", "hello", "greet", "name=Ada", "--config", "hello/portcullis.toml"];
+    assert_eq!(portcullis(&author.home, &call).good().trim(), "Safe, Ada!");
+    // It is made again where it is not there, with the same digest.
+    fs::remove_dir_all(author.folder.join(".portcullis")).unwrap();
+    author.build().good();
+}
+
+/// The minor version of the Python that builds.
+fn minor_version() -> String {
+    let mut python = Command::new("python3");
+    python.args(["-c", "import sys; print(sys.version_info.minor, end='')"]);
+    suite::cli::run(python).good().to_owned()
 }
 
 /// A source distribution runs its `setup.py` where it is built; here it would leave a file.

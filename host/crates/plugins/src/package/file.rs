@@ -11,7 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The largest component. Bounds memory and compile time before anything is known about the bytes.
-pub const MAX_COMPONENT: u64 = 32 << 20;
+pub const MAX_COMPONENT: u64 = 64 << 20;
 
 /// A component file that cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -1,36 +1,29 @@
 //! Packages that a plugin in Python depends on: pip resolves them once into a lock file and installs what that file names, from
 //! pure-Python wheels alone.
 
+mod compiled;
 mod lock;
+mod pip;
+mod requirement;
 
-use super::command::{outcome, step};
+use super::command::step;
+use super::folders::empty;
 use super::project::Project;
 use anyhow::{Context, bail, ensure};
 use lock::Lock;
+use pip::{PURE, attempt, pip, run};
 use platform::files::replace_file;
 use plugins::package::Digest;
+use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Beside pyproject.toml, for the author's version control.
 const LOCK: &str = "requirements.lock";
 
-/// Runs pip so that it starts no program. A source distribution, which an index may name in place of a wheel, would be built by
-/// running its `setup.py`.
-const PIP: &str = "
-import runpy, sys
-def refuse(event, details):
-    if event in ('subprocess.Popen', 'os.system', 'os.exec', 'os.posix_spawn', 'os.fork', 'os.forkpty'):
-        raise PermissionError('portcullis build installs wheels and runs nothing of a package')
-sys.addaudithook(refuse)
-sys.argv[0] = 'pip'
-runpy.run_module('pip', run_name='__main__', alter_sys=True)
-";
-
-/// What runs in the component: no compiled code, no platform.
-const PURE: [&str; 8] = ["--only-binary", ":all:", "--platform", "any", "--implementation", "py", "--abi", "none"];
+/// In the folder of the packages; no module has such a name.
+const PACKED: &str = ".packed";
 
 /// The packages of a plugin, installed.
 pub(super) struct Packages {
@@ -38,17 +31,9 @@ pub(super) struct Packages {
 }
 
 impl Packages {
-    /// Whether a build has left their bytecode beside them.
-    pub(super) fn compiled(&self) -> bool {
-        self.mark().is_file()
-    }
-
-    pub(super) fn set_compiled(&self) -> anyhow::Result<()> {
-        fs::write(self.mark(), "").with_context(|| format!("cannot write {}", self.mark().display()))
-    }
-
-    fn mark(&self) -> PathBuf {
-        self.folder.join("compiled")
+    /// The folder where they lie packed for a version of the standard library. It goes when others are installed.
+    pub(super) fn packed(&self, library: &OsStr) -> PathBuf {
+        self.folder.join(PACKED).join(library)
     }
 }
 
@@ -59,7 +44,7 @@ pub(super) fn install(project: &Project, python: &Path) -> anyhow::Result<Option
     if project.dependencies.is_empty() {
         return Ok(None);
     }
-    project.dependencies.iter().try_for_each(|dependency| plain(dependency))?;
+    project.dependencies.iter().try_for_each(|dependency| requirement::plain(dependency))?;
     let before = match fs::read_to_string(&path) {
         Ok(text) => Some(Lock::parse(&text).with_context(|| format!("cannot use {}", path.display()))?),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
@@ -93,33 +78,34 @@ pub(super) fn install(project: &Project, python: &Path) -> anyhow::Result<Option
     Ok(Some(Packages { folder }))
 }
 
-/// Refuses what pip would take for an option, a path or an address: these lead to code that runs while it is installed.
-fn plain(dependency: &str) -> anyhow::Result<()> {
-    let begins = dependency.starts_with(|first: char| first.is_ascii_alphanumeric());
-    let leads_away = |letter: char| "@/\\".contains(letter) || letter.is_control();
-    ensure!(
-        begins && !dependency.contains(leads_away),
-        "pyproject.toml: {dependency:?} is not a package of an index; write a name and versions, such as \"pypdf>=6\""
-    );
-    Ok(())
-}
-
 /// Has pip choose versions, those of the old lock file where they still fit.
 fn resolve(python: &Path, work: &Path, dependencies: &[String], before: Option<&Lock>) -> anyhow::Result<Lock> {
     let found = work.join("found");
     empty(&found)?;
-    let mut pip = pip(python, &found, "download");
-    pip.args(PURE).args(["--dest", "."]);
-    if let Some(before) = before {
-        let constraints = work.join("constraints.txt");
-        fs::write(&constraints, before.versions())?;
-        pip.arg("--constraint").arg(constraints);
-    }
+    let made = work.join("made");
+    empty(&made)?;
+    let constraints = work.join("constraints.txt");
+    fs::write(&constraints, before.map_or_else(String::new, Lock::versions))?;
     let advice = || match before {
         Some(_) => format!("if versions in {LOCK} are in the way, remove that file: all are then chosen again"),
         None => "no package could be chosen".into(),
     };
-    run(pip.args(dependencies)).with_context(advice)?;
+    let mut tried = Vec::new();
+    loop {
+        let mut pip = pip(python, &found, "download");
+        pip.args(PURE).args(["--dest", ".", "--constraint"]).arg(&constraints).arg("--find-links").arg(&made);
+        let Err(missing) = attempt(pip.args(dependencies)).with_context(advice)? else { break };
+        let asked = missing.requirement.clone();
+        if !requirement::works_without(&asked) || tried.contains(&asked) {
+            let wheel = compiled::wheel_of(python, &asked, work);
+            return Err(missing.error(wheel.as_deref())).with_context(advice);
+        }
+        // The version of the lock file, unless another one is asked for now.
+        let kept = before.and_then(|before| before.wheels.iter().find(|wheel| requirement::is(&wheel.name, &asked)));
+        let kept = kept.map(|wheel| format!("{}=={}", wheel.name, wheel.version));
+        compiled::strip(python, kept.as_ref().unwrap_or(&asked), &made)?;
+        tried.push(asked);
+    }
     let mut files = Vec::new();
     for entry in fs::read_dir(&found)? {
         let path = entry?.path();
@@ -152,10 +138,14 @@ fn fetch(python: &Path, work: &Path, lock: &Lock) -> anyhow::Result<Vec<PathBuf>
     let good = |path: &Path, digest: &Digest| fs::read(path).is_ok_and(|bytes| Digest::sha256(&bytes) == *digest);
     if !lock.wheels.iter().all(|wheel| good(&wheels.join(wheel.file()), &wheel.digest)) {
         empty(&wheels)?;
+        for wheel in lock.wheels.iter().filter(|wheel| requirement::works_without(&wheel.name)) {
+            compiled::strip(python, &format!("{}=={}", wheel.name, wheel.version), &wheels)?;
+        }
         let requirements = work.join("requirements.txt");
         fs::write(&requirements, lock.requirements())?;
         let mut pip = pip(python, &wheels, "download");
-        pip.args(PURE).args(["--no-deps", "--require-hashes", "--dest", ".", "--requirement"]).arg(&requirements);
+        pip.args(PURE).args(["--no-deps", "--require-hashes", "--dest", "."]);
+        pip.arg("--find-links").arg(&wheels).arg("--requirement").arg(&requirements);
         run(&mut pip).with_context(|| format!("the packages of {LOCK} could not be downloaded"))?;
     }
     let mut files = Vec::new();
@@ -165,50 +155,4 @@ fn fetch(python: &Path, work: &Path, lock: &Lock) -> anyhow::Result<Vec<PathBuf>
         files.push(path);
     }
     Ok(files)
-}
-
-/// pip, in a folder without files that it could take for packages.
-fn pip(python: &Path, folder: &Path, command: &str) -> Command {
-    let mut pip = Command::new(python);
-    pip.args(["-c", PIP, command, "--quiet", "--disable-pip-version-check"]).current_dir(folder);
-    pip
-}
-
-fn run(pip: &mut Command) -> anyhow::Result<()> {
-    let (succeeded, said) = outcome(pip)?;
-    if succeeded {
-        return Ok(());
-    }
-    let missing = said.lines().find_map(|line| line.split_once("No matching distribution found for "));
-    match missing.map(|(_, package)| package.trim()) {
-        Some(package) => bail!(
-            "`{package}` has no pure-Python wheel (py3-none-any) in these versions, or the index does not have it or is out of reach; \
-             packages with compiled code do not run in a component\n{said}"
-        ),
-        None => bail!("pip failed:\n{said}"),
-    }
-}
-
-fn empty(folder: &Path) -> anyhow::Result<()> {
-    if folder.exists() {
-        fs::remove_dir_all(folder).with_context(|| format!("cannot empty {}", folder.display()))?;
-    }
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_packages_of_an_index_are_asked_for() {
-        for good in ["pypdf", "pypdf>=6,<8", "a.b[c]~=1.2; python_version < '3.12'"] {
-            plain(good).unwrap();
-        }
-        for bad in
-            ["", "-r x", "--index-url=x", "./x", "x/y", "x @ https://e.com/x.whl", "git+https://e.com/x", "x\n-e ."]
-        {
-            assert!(plain(bad).unwrap_err().to_string().contains("is not a package of an index"), "{bad}");
-        }
-    }
 }
