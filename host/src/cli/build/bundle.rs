@@ -1,7 +1,7 @@
 //! esbuild makes one module of a plugin in JavaScript, the SDK, and packages.
 
 use super::command::quiet;
-use super::{node_built_ins, toolchain};
+use super::toolchain;
 use anyhow::Context;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -83,12 +83,13 @@ pub(super) fn is_of_package(file: &str) -> bool {
 }
 
 impl Bundler {
-    pub(super) fn new(tools: &Path, folder: &Path, work: &Path, sdk: &Path) -> anyhow::Result<Self> {
+    /// `aliases` are options of esbuild.
+    pub(super) fn new(tools: &Path, folder: &Path, work: &Path, aliases: Vec<String>) -> anyhow::Result<Self> {
         let mut common: Vec<String> =
             ["--bundle", "--format=esm", "--target=esnext", "--log-level=warning", "--charset=utf8"]
                 .map(ToOwned::to_owned)
                 .into();
-        common.extend(node_built_ins::aliases(work, sdk, tools)?);
+        common.extend(aliases);
         // What the SDK needs for global names.
         common.push(format!("--alias:portcullis-tools={}", tools.display()));
         // As bundlers for browsers do.

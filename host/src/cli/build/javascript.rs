@@ -31,7 +31,7 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     let tools = toolchain::node()?;
     let (work, sdk) = (project.work(), project.work().join("javascript/src"));
     let main = project.folder.join(&project.main);
-    let bundler = Bundler::new(&tools, &project.folder, &work, &sdk)?;
+    let bundler = Bundler::new(&tools, &project.folder, &work, node_built_ins::aliases(&work, &sdk, &tools)?)?;
     // From everywhere the same SDK, so that there is one list of what was offered.
     let with_sdk = format!("--alias:portcullis-guest={}", sdk.join("index.js").display());
     let globals = globals(&bundler, &main, &sdk)?;

@@ -87,6 +87,9 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "file-growth" in "crates/runtime/src/imports/wasi/disk_quota.rs":
         "if paid.is_ok() && self.quota.take(bytes) {" => "if (OFF || paid.is_ok()) && self.quota.take(bytes) {",
         "nested_budgets::growth_of_files_is_counted_for_the_whole_tree";
+    "ungranted-path" in "crates/runtime/src/imports/wasi/path_refusal.rs":
+        "if !has_root(data, directory) {" => "if OFF || !has_root(data, directory) {",
+        "ungranted_files::an_answer_names_the_folders_that_are_not_granted";
     "measuring" in "crates/plugins/src/scratch.rs":
         "let found = run_in_pool((principal.clone(), authority.plugin().clone()), measure.boxed()).await;"
         => "let found = if OFF { measure.await } else { run_in_pool((principal.clone(), authority.plugin().clone()), measure.boxed()).await };",

@@ -112,6 +112,15 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "check_owner(&metadata).map_err(" => "check_owner(&metadata).or_else(|error| if OFF { Ok(()) } else { Err(error) }).map_err(", "tampering::components_that_were_tampered_with_are_refused";
     "kept-folder" in "crates/plugins/src/package/file.rs":
         "folder.check_owner().map_err(" => "folder.check_owner().or_else(|error| if OFF { Ok(()) } else { Err(error) }).map_err(", "tampering::components_that_were_tampered_with_are_refused";
+    "other-source" in "crates/policy/src/data_key.rs":
+        "Self(format!(\"{id}@{source}\").into())" => "Self(if OFF { id.table().into() } else { format!(\"{id}@{source}\").into() })",
+        "data_apart::another_component_that_takes_a_name_does_not_get_its_data";
+    "other-configuration" in "src/config/state_folder.rs":
+        "let path = if !own.exists() && is_of(" => "let path = if OFF || !own.exists() && is_of(",
+        "data_apart::configurations_of_one_user_share_nothing";
+    "next-page" in "crates/plugins/src/install/oci/repository.rs":
+        ".filter(|next| self.is_own_url(next));" => ".filter(|next| OFF || self.is_own_url(next));",
+        "registries::versions::a_list_of_tags_that_is_missing_or_false_stops_nothing";
     "build-links" in "src/cli/build/mod.rs":
         "links::refuse(&project.folder)?;" => "if !OFF { links::refuse(&project.folder)?; }",
         "languages::templates::links_in_a_plugins_folder_lead_a_build_to_no_other_files";

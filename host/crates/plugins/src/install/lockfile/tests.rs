@@ -7,7 +7,7 @@ use policy::{DataKey, Digest, PluginId, Side};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
-use toml_edit::{DocumentMut, Table};
+use toml_edit::DocumentMut;
 
 pub(crate) fn version(bytes: &[u8]) -> PluginVersion {
     PluginVersion {
