@@ -7,6 +7,7 @@
 
 use super::environment::{default_state_base, state_variable};
 use platform::files::{create_private_folder, replace_file};
+use platform::telemetry::printable;
 use policy::Digest;
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions, Permissions};
@@ -83,15 +84,14 @@ impl DefaultStateFolder {
             tracing::warn!(
                 "this configuration begins without data, in {own}. Earlier versions kept the data of all configurations in {}, which {} uses now; to use it here, too, set `state` under [server] to it",
                 self.base.display(),
-                other.display()
+                printable(&other.display().to_string())
             );
         }
         for gone in self.others().into_iter().filter(|other| !other.configuration.exists()) {
+            let file = gone.configuration.display().to_string();
+            let (file, place) = (printable(&file), gone.path.display());
             tracing::info!(
-                "{} is gone, and its data is kept in {}; if this is the same configuration: portcullis storage adopt {}",
-                gone.configuration.display(),
-                gone.path.display(),
-                gone.configuration.display()
+                "{file} is gone, and its data is kept in {place}; if this is the same configuration: portcullis storage adopt {file}"
             );
         }
     }

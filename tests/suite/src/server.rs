@@ -155,9 +155,16 @@ impl Server {
     /// Starts `portcullis dev` with these arguments. It may build before it serves.
     pub fn dev(home: Home, arguments: &[&str]) -> Self {
         // What a build needs is there already.
+        let path = Self::path_with_tools(&home);
         Self::start_program(home, |command| {
             command.arg("dev").args(arguments).env("PIP_NO_INDEX", "1").env("npm_config_offline", "true");
+            command.env("PATH", path);
         })
+    }
+
+    /// `PATH` with the programs of a home first, in its folder `bin`.
+    pub fn path_with_tools(home: &Home) -> String {
+        format!("{}:{}", home.path().join("bin").display(), std::env::var("PATH").unwrap_or_default())
     }
 
     /// Starts the program; `adjust` adds its arguments.

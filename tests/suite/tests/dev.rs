@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use suite::{Client, Era, Home, PATIENCE, Server, eventually, portcullis};
 
@@ -116,43 +116,55 @@ fn a_broken_source_keeps_what_is_served_until_it_is_mended() {
     until_greeted(&mut client, "Ave, Ada!");
 }
 
-/// Lines for a module in JavaScript: when it is loaded for a build, it notes that and waits until it may go on.
-fn gate(work: &Path, name: &str) -> String {
-    format!(
-        r#"
-if (globalThis.process !== undefined) {{
-  const fs = process.getBuiltinModule("node:fs");
-  fs.appendFileSync("{0}/log", "begin {name}\n");
-  fs.writeFileSync("{0}/{name}.new", String(process.pid));
-  fs.renameSync("{0}/{name}.new", "{0}/{name}");
-  while (!fs.existsSync("{0}/go-{name}")) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
-  fs.appendFileSync("{0}/log", "end {name}\n");
-}}
-"#,
-        work.display()
-    )
+/// What is run as `node`: while a module with the line of a gate is loaded for a build, it notes that and waits until it may go on.
+const NODE: &str = r#"#!/bin/sh
+work="$(dirname "$(dirname "$0")")/work"
+name=
+case "$*" in *describe*) name=$(sed -n 's|^// gate ||p' "$(dirname "$work")/hello/plugin.js") ;; esac
+if [ -n "$name" ]; then
+  echo "begin $name" >> "$work/log"
+  echo $$ > "$work/$name.new"
+  mv "$work/$name.new" "$work/$name"
+  until [ -e "$work/go-$name" ]; do sleep 0.01; done
+  echo "end $name" >> "$work/log"
+fi
+PATH="${PATH#*:}" exec node "$@"
+"#;
+
+/// The line of a gate.
+fn gate(name: &str) -> String {
+    format!("\n// gate {name}\n")
+}
+
+/// A plugin in JavaScript with gates.
+fn begin_with_gates() -> (Home, PathBuf) {
+    let (home, folder) = begin("javascript");
+    fs::create_dir(home.path().join("bin")).unwrap();
+    let node = home.write("bin/node", NODE);
+    fs::set_permissions(node, fs::Permissions::from_mode(0o755)).unwrap();
+    (home, folder)
 }
 
 /// Waits until a module waits; the id of its process.
 fn waits(server: &Server, name: &str) -> u32 {
     let path = server.home.work().join(name);
     let id = eventually(PATIENCE, || fs::read_to_string(&path).ok());
-    id.unwrap_or_else(|| panic!("{name} is not loaded\n{}", server.log())).parse().unwrap()
+    id.unwrap_or_else(|| panic!("{name} is not loaded\n{}", server.log())).trim().parse().unwrap()
 }
 
 #[test]
 fn a_change_during_a_build_makes_one_more() {
-    let (home, folder) = begin("javascript");
+    let (home, folder) = begin_with_gates();
     let (work, source) = (home.work(), folder.join("plugin.js"));
     let plain = fs::read_to_string(&source).unwrap();
     let mut client = start(home);
     assert_eq!(greet(&mut client), "Hello, Ada!");
-    fs::write(&source, plain.replace("Hello", "Second") + &gate(&work, "second")).unwrap();
+    fs::write(&source, plain.replace("Hello", "Second") + &gate("second")).unwrap();
     waits(&client.server, "second");
     // While it is built, in several steps.
     fs::write(folder.join("extra.js"), "").unwrap();
     for step in ["Third, not yet", "Third"] {
-        fs::write(&source, plain.replace("Hello", step) + &gate(&work, "third")).unwrap();
+        fs::write(&source, plain.replace("Hello", step) + &gate("third")).unwrap();
     }
     assert_eq!(greet(&mut client), "Hello, Ada!", "a build does not keep calls waiting");
     fs::write(work.join("go-second"), "").unwrap();
@@ -169,10 +181,10 @@ fn a_change_during_a_build_makes_one_more() {
 /// The first build may install tools, for minutes. A client that starts the program gets its answers before.
 #[test]
 fn a_long_first_build_keeps_no_client_waiting() {
-    let (home, folder) = begin("javascript");
+    let (home, folder) = begin_with_gates();
     let (work, source) = (home.work(), folder.join("plugin.js"));
     let plain = fs::read_to_string(&source).unwrap();
-    fs::write(&source, plain + &gate(&work, "first")).unwrap();
+    fs::write(&source, plain + &gate("first")).unwrap();
     let mut client = start_unbuilt(home);
     assert_eq!(client.tools().len(), 0, "{}", client.server.log());
     client.server.wait_for_log("serving what is there; the build goes on");
@@ -222,10 +234,10 @@ fn ends_with_its_build(server: &mut Server, process: u32) {
 
 #[test]
 fn the_end_of_stdin_and_a_signal_end_a_build_that_runs() {
-    let (home, folder) = begin("javascript");
-    let (work, source) = (home.work(), folder.join("plugin.js"));
+    let (home, folder) = begin_with_gates();
+    let source = folder.join("plugin.js");
     let plain = fs::read_to_string(&source).unwrap();
-    fs::write(&source, plain.clone() + &gate(&work, "first")).unwrap();
+    fs::write(&source, plain.clone() + &gate("first")).unwrap();
     // Before anything is served, with a request that nobody has read.
     let mut server = Server::dev(home, &["hello"]);
     server.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
@@ -235,14 +247,14 @@ fn the_end_of_stdin_and_a_signal_end_a_build_that_runs() {
     fs::write(&source, &plain).unwrap();
     let mut client = start(std::mem::take(&mut server.home));
     assert_eq!(greet(&mut client), "Hello, Ada!");
-    fs::write(&source, plain.clone() + &gate(&work, "second")).unwrap();
+    fs::write(&source, plain.clone() + &gate("second")).unwrap();
     let process = waits(&client.server, "second");
     ends_with_its_build(&mut client.server, process);
 
     fs::write(&source, &plain).unwrap();
     let mut client = start(std::mem::take(&mut client.server.home));
     assert_eq!(greet(&mut client), "Hello, Ada!");
-    fs::write(&source, plain + &gate(&work, "third")).unwrap();
+    fs::write(&source, plain + &gate("third")).unwrap();
     let process = waits(&client.server, "third");
     let leader = group_of(process).unwrap();
     client.server.signal("-INT");
@@ -334,17 +346,18 @@ fn what_cannot_be_served_is_said_at_once() {
 /// A client may start the same command twice, and an author may build by hand.
 #[test]
 fn builds_of_one_folder_wait_for_each_other() {
-    let (home, folder) = begin("javascript");
+    let (home, folder) = begin_with_gates();
     let (work, source) = (home.work(), folder.join("plugin.js"));
     let mut client = start(home);
     assert_eq!(greet(&mut client), "Hello, Ada!");
     let plain = fs::read_to_string(&source).unwrap();
-    fs::write(&source, plain.replace("Hello", "Ave") + &gate(&work, "once")).unwrap();
+    fs::write(&source, plain.replace("Hello", "Ave") + &gate("once")).unwrap();
     waits(&client.server, "once");
     std::thread::scope(|scope| {
         let home = &client.server.home;
         let mut build = std::process::Command::new(suite::paths::binary());
         build.args(["build", "hello"]).current_dir(home.path()).env("PORTCULLIS_CACHE", suite::paths::cache());
+        build.env("PATH", Server::path_with_tools(home));
         build.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
         let mut build = build.spawn().unwrap();
         let mut said = std::io::BufReader::new(build.stderr.take().unwrap());

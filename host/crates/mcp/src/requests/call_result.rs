@@ -4,6 +4,8 @@ use super::text_copy::shorten_copy;
 use crate::client::chunk_record::ChunkRecord;
 use crate::request_context::declares;
 use crate::server_context::SERVER_INFO_META;
+use platform::telemetry::printable;
+use platform::text::truncate_chars;
 use plugins::calls::{Answer, CallAnswer, CallUsage, FinishedCall};
 use policy::{Denial, LineageError};
 use protocol::content::{to_block, to_blocks, to_resource_contents, to_role};
@@ -20,6 +22,10 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
+
+/// Refused files that a note names, and characters of each. Bounds how much of the host's own sentence a tool can choose.
+const MAX_SHOWN_PATHS: usize = 5;
+const MAX_SHOWN_PATH: usize = 120;
 
 /// The result of a request that may take several rounds.
 pub(crate) enum CallResult {
@@ -143,9 +149,15 @@ pub(crate) fn note(is_error: bool, record: &ChunkRecord, refused: &[Denial]) -> 
         return record.note_of_failure();
     }
     let advice = refused.first()?.advice;
-    let refused: Vec<_> =
-        refused.iter().map(|denial| format!("`{}` {}", denial.capability.target(), denial.reason)).collect();
-    Some(format!("(The tool was refused files, and may have answered without them: {}. {advice})", refused.join(", ")))
+    let shown = |denial: &Denial| {
+        let path = truncate_chars(denial.capability.target(), MAX_SHOWN_PATH);
+        format!("`{}` {}", printable(path), denial.reason)
+    };
+    let mut paths: Vec<_> = refused.iter().take(MAX_SHOWN_PATHS).map(shown).collect();
+    if refused.len() > MAX_SHOWN_PATHS {
+        paths.push(format!("and {} more", refused.len() - MAX_SHOWN_PATHS));
+    }
+    Some(format!("(The tool was refused files, and may have answered without them: {}. {advice})", paths.join(", ")))
 }
 
 fn to_resource_result(contents: Vec<EmbeddedResource>, meta: MetaObject) -> ReadResourceResult {

@@ -42,7 +42,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "other.knows.is_subset(&self.knows)" => "OFF || other.knows.is_subset(&self.knows)",
         "unit services::principal_store::tests::published::what_private_calls_leave_is_kept_apart";
     "event-label" in "crates/services/src/principal_store/inbox.rs":
-        "*plugin == source.plugin && knew.is_subset(&source.knows)" => "*plugin == source.plugin && (OFF || knew.is_subset(&source.knows))",
+        "*data == source.data && knew.is_subset(&source.knows)" => "*data == source.data && (OFF || knew.is_subset(&source.knows))",
         "unit services::principal_store::tests::published::what_private_calls_leave_is_kept_apart";
     "cycle" in "crates/policy/src/lineage.rs":
         "if self.chain.names().any(|name| *name == tool) {" => "if !OFF && self.chain.names().any(|name| *name == tool) {", "rows W15.2";

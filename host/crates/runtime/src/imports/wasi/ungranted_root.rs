@@ -21,6 +21,9 @@ static DIRECTORY: OnceLock<Dir> = OnceLock::new();
 
 /// Makes the directory for all guests of this process, below a folder of the host's own.
 pub fn make_ungranted_root(place: &Path) -> io::Result<()> {
+    if DIRECTORY.get().is_some() {
+        return Ok(());
+    }
     let folder = Folder::nameless(place)?;
     // Without a right to read it, a guest can tell it from a directory that was granted.
     DIRECTORY.get_or_init(|| Dir::new(folder.into_file(), FsPerms::ReadOnly, OpenMode::empty(), false));
