@@ -62,7 +62,7 @@ impl CompileCache {
     pub fn prune(&self) {
         match prune(&self.folder, SystemClock.wall()) {
             Ok(0) => {}
-            Ok(removed) => tracing::info!(removed, "entries of the cache that nobody has used for long are removed"),
+            Ok(removed) => tracing::debug!(removed, "entries of the cache that nobody has used for long are removed"),
             Err(error) => tracing::warn!(%error, "old entries of the cache cannot be removed"),
         }
     }
