@@ -1,6 +1,7 @@
 // Blob, File and FormData, as far as bodies of requests are made of them.
 
 import { AS_BODY } from "./http-message.js";
+import { Pairs } from "./pairs.js";
 import { decode, encode } from "./utf8.js";
 
 export class Blob {
@@ -43,7 +44,7 @@ export class File extends Blob {
   }
 }
 
-export class FormData {
+export class FormData extends Pairs {
   #entries = [];
 
   append(name, value, fileName) {
@@ -74,24 +75,8 @@ export class FormData {
     this.#entries = this.#entries.filter(([known]) => known !== String(name));
   }
 
-  forEach(work, self) {
-    this.#entries.forEach(([name, value]) => work.call(self, value, name, this));
-  }
-
-  keys() {
-    return this.#entries.map(([name]) => name).values();
-  }
-
-  values() {
-    return this.#entries.map(([, value]) => value).values();
-  }
-
   entries() {
     return this.#entries.map((one) => [...one]).values();
-  }
-
-  [Symbol.iterator]() {
-    return this.entries();
   }
 
   [AS_BODY]() {

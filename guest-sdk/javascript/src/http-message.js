@@ -1,6 +1,7 @@
 // Requests and answers, as `fetch` of browsers has them.
 
 import { HttpError } from "./errors.js";
+import { Pairs } from "./pairs.js";
 import { decode, encode } from "./utf8.js";
 
 // How much of an answer is read, unless `maxBody` says otherwise.
@@ -10,10 +11,11 @@ const MAX_BODY = 4 << 20;
 export const AS_BODY = Symbol.for("portcullis.body");
 
 /** Names are without case. */
-export class Headers {
+export class Headers extends Pairs {
   #entries;
 
   constructor(init = []) {
+    super();
     const entries = typeof init?.[Symbol.iterator] === "function" ? [...init] : Object.entries(init ?? {});
     this.#entries = entries.map(([name, value]) => [String(name).toLowerCase(), String(value)]);
   }
@@ -44,24 +46,8 @@ export class Headers {
     this.#entries = this.#entries.filter(([known]) => known !== name.toLowerCase());
   }
 
-  forEach(work, self) {
-    this.#entries.forEach(([name, value]) => work.call(self, value, name, this));
-  }
-
-  keys() {
-    return this.#entries.map(([name]) => name).values();
-  }
-
-  values() {
-    return this.#entries.map(([, value]) => value).values();
-  }
-
   entries() {
     return this.#entries.values();
-  }
-
-  [Symbol.iterator]() {
-    return this.entries();
   }
 }
 

@@ -20,8 +20,6 @@ use std::path::{Path, PathBuf};
 const CONFIGURATIONS: &str = "configurations";
 /// In a state folder: the path of the configuration that it belongs to.
 const BELONGS_TO: &str = "configuration";
-/// The folder for commands without a configuration.
-const WITHOUT: &str = "no-configuration";
 /// What earlier versions have left in the user's state folder, any of it.
 const EARLIER: [&str; 5] = ["durable.db", "values.db", "portcullis.db", "components", "audit"];
 
@@ -54,11 +52,13 @@ pub(super) fn find(
 }
 
 impl DefaultStateFolder {
+    /// Without a configuration it is the user's, where the agent keeps its memory.
     fn new(base: PathBuf, configuration: Option<&Path>) -> Self {
-        let configuration = configuration.map(|file| file.canonicalize().unwrap_or_else(|_| file.to_owned()));
-        let own = base.join(CONFIGURATIONS).join(configuration.as_deref().map_or_else(|| WITHOUT.into(), folder_name));
-        let path = if !own.exists() && is_of(&base, configuration.as_deref()) { base.clone() } else { own };
-        Self { base, path, configuration }
+        let Some(file) = configuration else { return Self { path: base.clone(), base, configuration: None } };
+        let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+        let own = base.join(CONFIGURATIONS).join(folder_name(&file));
+        let path = if !own.exists() && is_of(&base, &file) { base.clone() } else { own };
+        Self { base, path, configuration: Some(file) }
     }
 
     /// Creates the folder, notes whose it is, and says what its user should know of it the first time. For whoever is about to keep
@@ -143,8 +143,8 @@ fn aside(folder: &Path) -> PathBuf {
 }
 
 /// Whether what earlier versions kept for all configurations is this one's.
-fn is_of(base: &Path, configuration: Option<&Path>) -> bool {
-    has_earlier_data(base) && belongs_to(base).is_none_or(|owner| Some(&*owner) == configuration)
+fn is_of(base: &Path, configuration: &Path) -> bool {
+    has_earlier_data(base) && belongs_to(base).is_none_or(|owner| owner == configuration)
 }
 
 fn has_earlier_data(base: &Path) -> bool {
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(fs::read_to_string(first.path.join("values.db")).unwrap(), "other");
         assert_eq!(belongs_to(&first.path), Some(one));
         let nobody = DefaultStateFolder::new(user.base(), None);
-        assert!(nobody.path.ends_with("configurations/no-configuration"));
+        assert_eq!(nobody.path, user.base());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Files that a tool is refused: one that takes them for an empty folder misleads nobody.
 
+use crate::hostile::files::OPERATIONS;
 use serde_json::{Value, json};
 use std::fs;
 use suite::home::fingerprint;
@@ -52,6 +53,7 @@ fn what_is_granted_and_what_libraries_look_for_is_not_named() {
         ("relative", "`/relative` is outside the granted"),
         ("/work/../secret", "`/secret` is outside the granted"),
         ("/work/folder-link", "`folder-link` leads outside the granted"),
+        ("/etc/localtime/../../calendars", "`/calendars` is outside the granted"),
     ] {
         let answer = said(&mut client, path);
         assert!(answer.len() == 2 && answer[1].contains(named), "{path}: {answer:?}");
@@ -80,21 +82,7 @@ fn nothing_can_be_done_where_nothing_is_granted() {
     let mut client = Client::of(&(plugin("files", "") + &plugin("echo", "")));
     let files = |client: &Client| fingerprint(&client.server.home.work()) + &fingerprint(&client.server.home.outside());
     let before = files(&client);
-    let operations = [
-        "read",
-        "write",
-        "create",
-        "truncate",
-        "append",
-        "mkdir",
-        "remove",
-        "rename-to",
-        "rename-from",
-        "link",
-        "times",
-        "list",
-    ];
-    for operation in operations {
+    for operation in OPERATIONS {
         let told = json!({"operation": operation, "paths": [".", "..", "x", "../x", "/etc/passwd", "etc/localtime", "x/../.."]});
         let answer = client.run("files", json!({"path": told.to_string()})).text();
         let came: Vec<Value> = serde_json::from_str(answer.lines().next().unwrap()).unwrap();

@@ -9,7 +9,7 @@ use suite::home::{SECRET, fingerprint};
 use suite::{Client, Home, Server, paths::guest, plugin_from};
 
 /// The operations of the guest `files`.
-const OPERATIONS: [&str; 12] = [
+pub(crate) const OPERATIONS: [&str; 12] = [
     "read",
     "write",
     "create",

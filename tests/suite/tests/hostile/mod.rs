@@ -8,7 +8,7 @@
 mod answers;
 mod calls;
 mod components;
-mod files;
+pub(crate) mod files;
 mod fixture;
 mod guests;
 mod headers;

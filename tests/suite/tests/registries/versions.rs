@@ -112,9 +112,11 @@ fn another_version_is_chosen_by_its_tag() {
 fn a_list_of_tags_that_is_missing_or_false_stops_nothing() {
     let publisher = Publisher::new();
     publisher.publish("BAAA", "0.1.1", "0.1.1");
-    publisher.registry.lie(|seen| seen.path().contains("/tags/").then(|| Reply::new(404, "")));
-    let unlisted = publisher.plugin(&["update"]);
-    assert!(unlisted.good().contains("is unchanged; its registry does not list tags: --to names"), "{unlisted:?}");
+    for status in [404, 401, 403] {
+        publisher.registry.lie(move |seen| seen.path().contains("/tags/").then(|| Reply::new(status, "")));
+        let unlisted = publisher.plugin(&["update"]);
+        assert!(unlisted.good().contains("is unchanged; its registry does not list tags: --to names"), "{unlisted:?}");
+    }
     assert!(publisher.plugin(&["outdated"]).stderr.contains("does not list tags"));
     for (list, words) in [
         (json!({"tags": null}), "up to date"),

@@ -11,7 +11,7 @@ const MAX_PAGES: usize = 100;
 /// Bounds the memory that its tags take.
 const MAX_TAGS: usize = 20_000;
 
-/// All tags, in no particular order. None if the registry does not list them.
+/// All tags, in no particular order. None if the registry does not list them, or not for us: then it may serve them all the same.
 pub(crate) async fn tags(
     client: &GuardedClient,
     settings: &SourceSettings,
@@ -20,7 +20,11 @@ pub(crate) async fn tags(
     let registry = RepositoryClient::new(client, settings, name, RepositoryAccess::Pull)?;
     let (mut tags, mut page) = (Vec::new(), registry.first_page_of_tags()?);
     for _ in 0..MAX_PAGES {
-        let Some((more, next)) = registry.tags(page).await? else { return Ok(None) };
+        let (more, next) = match registry.tags(page).await {
+            Ok(Some(page)) => page,
+            Ok(None) | Err(OciError::Unauthorized(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
         tags.extend(more);
         let Some(next) = next.filter(|_| tags.len() <= MAX_TAGS) else { break };
         page = next;

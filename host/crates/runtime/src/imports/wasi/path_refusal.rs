@@ -60,6 +60,10 @@ pub(super) fn has_root<T: WasiHost>(data: &mut T, descriptor: u32) -> bool {
 /// Whether libraries look for this path wherever they run, and do without. Many go on only if there is no such file, and not if it
 /// is refused. That the path is looked for says nothing of their program.
 fn is_looked_for_by_libraries(path: &str) -> bool {
-    let is_setting = path.starts_with('.') && path.len() > 1 && !path.starts_with("..");
+    // No library names a file so, and it may be any path.
+    if path.split('/').any(|part| part == "..") {
+        return false;
+    }
+    let is_setting = path.starts_with('.') && path.len() > 1;
     is_setting || LOOKED_FOR_BY_LIBRARIES.iter().any(|known| path == *known || is_below(path, known))
 }

@@ -1,9 +1,10 @@
 //! Where a call has looked for files and nothing is granted to it.
 
+use platform::text::truncate;
 use policy::Access;
 use std::collections::BTreeMap;
 
-/// Different paths of one call that are recorded. Bounds what a guest makes the host keep.
+/// Different paths of one call that are kept. Bounds what a guest makes the host hold.
 const MAX_PATHS: usize = 32;
 /// Bytes of a path that are kept.
 const MAX_PATH: usize = 512;
@@ -13,14 +14,17 @@ const MAX_PATH: usize = 512;
 pub struct UngrantedPaths(BTreeMap<String, Access>);
 
 impl UngrantedPaths {
-    /// Returns whether it is new.
+    /// Returns whether it is not among those that are kept.
     pub(super) fn add(&mut self, path: &str, access: Access) -> bool {
-        if path.len() > MAX_PATH || self.0.len() >= MAX_PATHS {
+        let path = truncate(path, MAX_PATH);
+        if let Some(known) = self.0.get_mut(path) {
+            *known = access.max(*known);
             return false;
         }
-        let known = self.0.get(path).copied();
-        self.0.insert(path.to_owned(), known.map_or(access, |known| known.max(access)));
-        known.is_none()
+        if self.0.len() < MAX_PATHS {
+            self.0.insert(path.to_owned(), access);
+        }
+        true
     }
 
     pub fn contains(&self, path: &str) -> bool {
@@ -58,8 +62,11 @@ mod tests {
         assert!(paths.add("/a/b", Access::Read) && paths.add("/a", Access::Read) && paths.add("/ab", Access::Read));
         assert!(!paths.add("/a/b", Access::Write), "it is known");
         assert_eq!(paths.topmost(), [("/a", Access::Write), ("/ab", Access::Read)]);
-        assert!(!paths.add(&"x".repeat(MAX_PATH + 1), Access::Read));
-        let new = (0..100).filter(|number| paths.add(&format!("/{number}"), Access::Read)).count();
-        assert_eq!(new, MAX_PATHS - 3);
+        let long = "x".repeat(MAX_PATH);
+        assert!(paths.add(&(long.clone() + "1"), Access::Read) && paths.contains(&long));
+        for number in 0..100 {
+            assert!(paths.add(&format!("/{number}"), Access::Read), "whoever fills it hides nothing behind it");
+        }
+        assert_eq!(paths.0.len(), MAX_PATHS);
     }
 }
