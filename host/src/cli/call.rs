@@ -51,7 +51,7 @@ pub(super) struct Call {
 
 impl Call {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
-        let mut config = Config::load(&self.file.config)?;
+        let mut config = Config::load_with_own_state(&self.file.config)?;
         let (called, words) = self.called(&config)?;
         let arguments = CallArguments::read(words)?;
         let context = CallContext::new("local");

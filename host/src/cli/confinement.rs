@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 /// What serving this configuration needs, and building a plugin beside it if it `builds`. Creates the host's own folders, since a confined server cannot.
 pub(super) fn confinement_needs(config: &Config, file: &Path, builds: bool) -> ConfineSettings {
-    config.prepare_state();
     let own: Vec<PathBuf> = config.state.iter().chain([&config.cache]).cloned().collect();
     for folder in &own {
         // Errors are reported when the folder is opened.

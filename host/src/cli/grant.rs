@@ -77,7 +77,7 @@ impl Revoke {
 impl GrantChange {
     fn make(self, name: &str) -> anyhow::Result<ExitCode> {
         let file = &self.file.config;
-        let config = Config::load(file)?;
+        let config = Config::load_with_own_state(file)?;
         let before = ConfiguredPlugin::find(file, &config, name)?;
         let outcome =
             if before.installed { self.in_lock(&before, &config)? } else { self.in_config(&before, &config)? };

@@ -92,7 +92,7 @@ impl Policy {
 /// There is no option to do this without a terminal: it is for what a program should not do for the user.
 fn confirm_grants(file: &ConfigFile) -> anyhow::Result<ExitCode> {
     let read = || -> anyhow::Result<_> {
-        let config = Config::load(&file.config)?;
+        let config = Config::load_with_own_state(&file.config)?;
         let confirmation = GrantConfirmation::for_config(&config);
         let confirmation =
             confirmation.context("there is no state folder to note it in: set PORTCULLIS_STATE or server.state")?;

@@ -80,7 +80,7 @@ impl Serve {
 
     /// Loads the configuration and gives up all rights that it does not need.
     pub(super) fn confined(self) -> anyhow::Result<Serving> {
-        let mut config = Config::load(&self.file.config)?;
+        let mut config = Config::load_with_own_state(&self.file.config)?;
         config.http = self.http.or(config.http);
         ensure!(
             config.http.is_some() || !is_stdin(&self.file.config),

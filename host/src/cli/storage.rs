@@ -1,13 +1,17 @@
 //! `portcullis storage`: checks and copies what a server keeps, also while it is running.
 
 use super::options::ConfigFile;
-use crate::config::{Config, DefaultStateFolder, KnownStateFolder};
+use super::prompt::Agreement;
+use super::text::shell_quote;
+use crate::config::{Config, DefaultStateFolder, KnownStateFolder, identity};
 use anyhow::Context;
 use bytesize::ByteSize;
 use clap::{Args, Subcommand};
+use platform::files::ProcessSlot;
 use platform::storage::{FileReport, Finding, back_up_state, check_state};
 use platform::telemetry::printable;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Subcommand)]
@@ -24,6 +28,8 @@ pub(super) enum StorageCommand {
     },
     /// Use the data of a configuration that was moved or renamed. No server may be running.
     Adopt(Adopt),
+    /// Remove all that is kept for a configuration that is gone.
+    Remove(Remove),
     /// Copy the databases in the state folder into another folder. A server may be running.
     Backup(Backup),
 }
@@ -32,6 +38,16 @@ pub(super) enum StorageCommand {
 pub(super) struct Adopt {
     /// The path that the configuration file had, as `portcullis storage list` shows it.
     earlier: PathBuf,
+    #[command(flatten)]
+    file: ConfigFile,
+}
+
+#[derive(Args)]
+pub(super) struct Remove {
+    /// The path that the configuration file had, as `portcullis storage list` shows it.
+    earlier: PathBuf,
+    #[command(flatten)]
+    agreement: Agreement,
     #[command(flatten)]
     file: ConfigFile,
 }
@@ -50,6 +66,7 @@ impl StorageCommand {
             Self::Check { file } => check(&file),
             Self::List { file } => list(&file),
             Self::Adopt(command) => command.run(),
+            Self::Remove(command) => command.run(),
             Self::Backup(command) => command.run(),
         }
     }
@@ -101,34 +118,58 @@ fn list(file: &ConfigFile) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The folder of a configuration that is gone, by the path that it had, while nobody uses it.
+fn gone(own: &DefaultStateFolder, earlier: &Path) -> anyhow::Result<KnownStateFolder> {
+    let earlier = identity(earlier);
+    let shown = printable(&earlier.display().to_string()).into_owned();
+    anyhow::ensure!(
+        !earlier.exists(),
+        "{shown} is still there, and configurations share no data: to copy it, use `portcullis storage backup`"
+    );
+    let found = own.others().into_iter().find(|other| other.configuration == earlier);
+    let found = found.with_context(|| format!("nothing is kept for {shown}: `portcullis storage list` lists all"))?;
+    for folder in [own.path(), &found.path] {
+        anyhow::ensure!(!ProcessSlot::is_any_taken(folder), "a server is using {}: stop it first", folder.display());
+    }
+    Ok(found)
+}
+
 impl Adopt {
     fn run(self) -> anyhow::Result<ExitCode> {
         let config = Config::load_without_lockfile(&self.file.config)?;
         let own = config.default_state.as_ref().context(
             "the state folder of this configuration is named by `server.state` or PORTCULLIS_STATE: name the other folder there instead",
         )?;
-        let earlier = self.earlier.canonicalize().or_else(|_| std::path::absolute(&self.earlier))?;
-        anyhow::ensure!(
-            !earlier.exists(),
-            "{} is still there, and configurations share no data: to copy it, use `portcullis storage backup`",
-            earlier.display()
-        );
-        let found = own.others().into_iter().find(|other| other.configuration == earlier);
-        let found = found.with_context(|| {
-            format!(
-                "nothing is kept for {}: `portcullis storage list` lists all",
-                printable(&earlier.display().to_string())
-            )
-        })?;
-        for folder in [own.path(), &found.path] {
-            let in_use = check_state(folder).into_iter().any(|report| matches!(report.finding, Finding::InUse));
-            anyhow::ensure!(!in_use, "a server is using {}: stop it first", folder.display());
-        }
-        let aside = own.adopt(&found).with_context(|| format!("the data of {} cannot be used", earlier.display()))?;
-        println!("{} has the data of {} now.", self.file.config.display(), earlier.display());
+        let found = gone(own, &self.earlier)?;
+        let earlier = printable(&found.configuration.display().to_string()).into_owned();
+        let aside = own.adopt(&found).with_context(|| format!("the data of {earlier} cannot be used"))?;
+        println!("{} has the data of {earlier} now.", self.file.config.display());
         if let Some(aside) = aside {
             println!("What it had itself is in {}.", aside.display());
         }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Remove {
+    fn run(self) -> anyhow::Result<ExitCode> {
+        let config = self.file.load_or_empty()?;
+        let own =
+            config.default_state.as_ref().context("the state folder is named by `server.state` or PORTCULLIS_STATE")?;
+        let found = gone(own, &self.earlier)?;
+        let (path, earlier) =
+            (found.path.display(), printable(&found.configuration.display().to_string()).into_owned());
+        anyhow::ensure!(
+            !own.is_below(&found.path),
+            "{path} has the folders of all configurations in it, and is not removed"
+        );
+        let command = format!("portcullis storage remove {}", shell_quote(&found.configuration.display().to_string()));
+        if !self.agreement.get(&format!("Remove all that is kept for {earlier}, in {path}?"), &command)? {
+            println!("Nothing was removed.");
+            return Ok(ExitCode::FAILURE);
+        }
+        fs::remove_dir_all(&found.path).with_context(|| format!("{path} cannot be removed whole"))?;
+        println!("{path} is removed.");
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -1,10 +1,10 @@
 //! The resolved configuration: absolute paths, checked values, defaults filled in.
 
 use super::code::CodeSettings;
-use super::environment::default_cache;
+use super::environment::{default_cache, state_variable};
 use super::error::ConfigError;
 use super::explain::explain;
-use super::resolve::Resolver;
+use super::resolve::{Resolver, audit_folder};
 use super::restart_settings::RestartSettings;
 use super::state_folder::{self, DefaultStateFolder};
 use super::tables::{ConfigTables, GrantChanges};
@@ -14,7 +14,7 @@ use platform::audit::AuditSettings;
 use platform::identity::AuthSettings;
 use platform::outbound::Endpoint;
 use platform::secrets::SecretSource;
-use plugins::install::{SourceTables, lockfile_path};
+use plugins::install::{ComponentStore, Lockfile, SourceTables, lockfile_path};
 use policy::{
     Digest, FuelLimits, HostEnvironment, IdempotencyLimits, ParkedCallLimits, PluginSpec, PrincipalLimits, Side,
     TaskLimits, WithdrawnList,
@@ -134,7 +134,11 @@ impl Config {
         server.fuel.check().map_err(|message| resolver.error("server", message))?;
         let file = path.file_name().map(|name| folder.join(name));
         let configured = server.state.map(|state| resolver.path(&state));
-        let (state, default_state) = state_folder::find(configured, file.as_deref());
+        let (state, default_state) = match configured {
+            // What comes through a pipe could not be told from what comes through another one.
+            None if path.exists() && !path.is_file() => (state_variable(), None),
+            configured => state_folder::find(configured, file.as_deref()),
+        };
         Ok(Self {
             metrics: server.metrics,
             telemetry: tables.telemetry,
@@ -182,11 +186,22 @@ impl Config {
         })
     }
 
-    /// Makes the state folder this configuration's own, if nobody has named one. For whoever is about to keep something there.
-    pub fn prepare_state(&self) {
-        if let Some(folder) = &self.default_state {
-            folder.prepare();
+    /// Makes the state folder this configuration's own, if nobody has named one. For whoever is about to keep something there; before
+    /// [`Config::with_installed`].
+    pub fn with_own_state(mut self) -> Self {
+        let Some(folder) = self.default_state.take().map(DefaultStateFolder::take) else { return self };
+        if self.audit.folder.is_some() && self.audit.folder == self.state.as_ref().map(|state| audit_folder(state)) {
+            self.audit.folder = Some(audit_folder(folder.path()));
         }
+        if let (Some(earlier), Some(lockfile)) = (folder.earlier(), &self.lockfile)
+            && let Ok(lock) = Lockfile::load(lockfile)
+            && let Err(error) = ComponentStore::new(folder.path()).copy_missing(&ComponentStore::new(earlier), &lock)
+        {
+            tracing::warn!("installed plugins may have to be fetched again by `portcullis plugin update`: {error}");
+        }
+        self.state = Some(folder.path().to_owned());
+        self.default_state = Some(folder);
+        self
     }
 
     /// What this host provides for the grants of these plugins. Contains only the environment variables that are granted.

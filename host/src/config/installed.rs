@@ -14,6 +14,11 @@ impl Config {
         Self::load_without_lockfile(path)?.with_installed()
     }
 
+    /// The same for whoever is about to keep something: the state folder is the configuration's own.
+    pub fn load_with_own_state(path: &Path) -> Result<Self, ConfigError> {
+        Self::load_without_lockfile(path)?.with_own_state().with_installed()
+    }
+
     /// Replaces the installed plugins by those that are in the lock file now.
     pub fn with_installed(mut self) -> Result<Self, ConfigError> {
         let Some(path) = self.lockfile.clone() else { return Ok(self.with_enclosing_noted()) };

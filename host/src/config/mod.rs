@@ -30,7 +30,7 @@ pub use host_config::Config;
 pub use listen_address::parse_listen_address;
 pub use resolve::resolve_upstream;
 pub use restart_settings::RestartSettings;
-pub use state_folder::{DefaultStateFolder, KnownStateFolder};
+pub use state_folder::{DefaultStateFolder, KnownStateFolder, identity};
 pub use telemetry::TelemetrySettings;
 
 /// Every key with its default and meaning; `portcullis config --example` prints it.

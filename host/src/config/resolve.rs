@@ -25,6 +25,11 @@ pub(super) struct Resolver<'a> {
     pub(super) folder: &'a Path,
 }
 
+/// The audit journal, unless another folder is named.
+pub(super) fn audit_folder(state: &Path) -> PathBuf {
+    state.join("audit")
+}
+
 impl Resolver<'_> {
     pub(super) fn error(&self, table: impl Into<String>, message: impl Into<String>) -> ConfigError {
         ConfigError::Table { path: self.file.to_owned(), table: table.into(), message: message.into() }
@@ -79,7 +84,7 @@ impl Resolver<'_> {
     pub(super) fn audit(&self, mut settings: AuditSettings, state: Option<&Path>) -> AuditSettings {
         settings.folder = match settings.folder {
             Some(folder) => Some(self.path(&folder)),
-            None => state.map(|state| state.join("audit")),
+            None => state.map(audit_folder),
         };
         settings
     }

@@ -10,10 +10,10 @@ use platform::files::{create_private_folder, replace_file};
 use platform::telemetry::printable;
 use policy::Digest;
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions, Permissions};
-use std::io::{self, Write as _};
+use std::fs::{self, Permissions};
+use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// Has a folder for each configuration.
@@ -54,44 +54,53 @@ pub(super) fn find(
 impl DefaultStateFolder {
     /// Without a configuration it is the user's, where the agent keeps its memory.
     fn new(base: PathBuf, configuration: Option<&Path>) -> Self {
-        let Some(file) = configuration else { return Self { path: base.clone(), base, configuration: None } };
-        let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-        let own = base.join(CONFIGURATIONS).join(folder_name(&file));
-        let path = if !own.exists() && is_of(&base, &file) { base.clone() } else { own };
-        Self { base, path, configuration: Some(file) }
+        let Some(configuration) = configuration.map(identity) else {
+            return Self { path: base.clone(), base, configuration: None };
+        };
+        let own = base.join(CONFIGURATIONS).join(folder_name(&configuration));
+        let path = if !own.exists() && is_of(&base, &configuration) { base.clone() } else { own };
+        Self { base, path, configuration: Some(configuration) }
     }
 
     /// Creates the folder, notes whose it is, and says what its user should know of it the first time. For whoever is about to keep
-    /// something there.
-    pub fn prepare(&self) {
-        let Some(configuration) = self.configuration.as_deref() else { return };
+    /// something there. It is another folder if another configuration has just taken what earlier versions kept.
+    pub(super) fn take(self) -> Self {
+        let Some(configuration) = self.configuration.as_deref() else { return self };
         let is_new = !self.path.exists();
-        // Errors are reported when something in it is opened.
-        let prepared = create_private_folder(&self.path).and_then(|()| {
-            let mut note =
-                OpenOptions::new().write(true).create_new(true).mode(0o600).open(self.path.join(BELONGS_TO))?;
-            note.write_all(configuration.as_os_str().as_bytes())
-        });
-        if prepared.is_ok() && is_new {
-            self.announce();
+        match note(&self.path, configuration) {
+            Ok(false) if self.path == self.base => Self::new(self.base, self.configuration.as_deref()).take(),
+            Ok(_) => {
+                if is_new {
+                    self.announce();
+                }
+                self
+            }
+            // Reported when something in it is opened.
+            Err(_) => self,
         }
+    }
+
+    /// Where earlier versions kept everything, if that is not this folder.
+    pub(super) fn earlier(&self) -> Option<&Path> {
+        (self.path != self.base && has_earlier_data(&self.base)).then_some(&self.base)
     }
 
     /// Says whose data is kept elsewhere that may be meant to be here.
     fn announce(&self) {
         let own = self.path.display();
-        if let Some(other) = belongs_to(&self.base).filter(|_| has_earlier_data(&self.base)) {
+        let gone: Vec<_> = self.others().into_iter().filter(|other| !other.configuration.exists()).collect();
+        if let Some(other) = belongs_to(&self.base).filter(|it| self.earlier().is_some() && it.exists()) {
             tracing::warn!(
                 "this configuration begins without data, in {own}. Earlier versions kept the data of all configurations in {}, which {} uses now; to use it here, too, set `state` under [server] to it",
                 self.base.display(),
                 printable(&other.display().to_string())
             );
         }
-        for gone in self.others().into_iter().filter(|other| !other.configuration.exists()) {
-            let file = gone.configuration.display().to_string();
-            let (file, place) = (printable(&file), gone.path.display());
-            tracing::info!(
-                "{file} is gone, and its data is kept in {place}; if this is the same configuration: portcullis storage adopt {file}"
+        if let Some(one) = gone.first() {
+            tracing::warn!(
+                "this configuration begins without data, in {own}. If it was moved or renamed: portcullis storage adopt {}; `portcullis storage list` names {} of configurations that are gone",
+                printable(&one.configuration.display().to_string()),
+                gone.len()
             );
         }
     }
@@ -110,26 +119,62 @@ impl DefaultStateFolder {
         &self.path
     }
 
+    /// Whether it is in this folder, as the folders of all configurations are in the one that earlier versions used.
+    pub fn is_below(&self, folder: &Path) -> bool {
+        self.base.starts_with(folder)
+    }
+
     /// Makes the folder of another configuration this one's. Returns where what this one had is kept now, if it had something.
     pub fn adopt(&self, other: &KnownStateFolder) -> io::Result<Option<PathBuf>> {
         let Some(configuration) = self.configuration.as_deref() else {
             return Err(io::Error::other("there is no configuration file that it could belong to"));
         };
-        if self.path == self.base || other.path == self.base {
+        if self.path == self.base {
             return Err(io::Error::other(format!(
-                "it is in {} itself, where earlier versions kept everything, and cannot be moved: set `state` under [server] to that folder",
-                self.base.display()
+                "this one has what earlier versions kept, in {}, which cannot be moved: set `state` under [server] to {}",
+                self.base.display(),
+                other.path.display()
             )));
         }
         let aside = self.path.exists().then(|| aside(&self.path));
         if let Some(aside) = &aside {
             fs::rename(&self.path, aside)?;
         }
-        fs::rename(&other.path, &self.path)?;
-        let (note, path) = (self.path.join(BELONGS_TO), configuration.as_os_str().as_bytes());
-        replace_file(&note, path, Permissions::from_mode(0o600))?;
+        // What earlier versions kept stays where it is.
+        let now = if other.path == self.base { &self.base } else { &self.path };
+        if now != &other.path {
+            fs::rename(&other.path, now)?;
+        }
+        let path = configuration.as_os_str().as_bytes();
+        replace_file(&now.join(BELONGS_TO), path, Permissions::from_mode(0o600))?;
         Ok(aside)
     }
+}
+
+/// The path of a configuration file, however its folder is reached. The file itself may be a link, as its lock file is beside the link.
+pub fn identity(file: &Path) -> PathBuf {
+    let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    // A folder that is gone is below one that is there.
+    let resolved = |folder: &Path| Some(folder.canonicalize().ok()?.join(absolute.strip_prefix(folder).ok()?));
+    absolute.ancestors().skip(1).find_map(resolved).unwrap_or_else(|| absolute.clone())
+}
+
+/// Notes in a folder, which is made, that it belongs to this configuration. False if it is another's.
+fn note(folder: &Path, configuration: &Path) -> io::Result<bool> {
+    create_private_folder(folder)?;
+    let path = configuration.as_os_str().as_bytes();
+    let (note, new) = (folder.join(BELONGS_TO), folder.join(format!("{BELONGS_TO}.{}", std::process::id())));
+    if !note.exists() {
+        replace_file(&new, path, Permissions::from_mode(0o600))?;
+        // Whole, or not at all: another configuration may look at it, or make it at the same time.
+        let noted = fs::hard_link(&new, &note);
+        fs::remove_file(&new)?;
+        match noted {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            noted => return noted.map(|()| true),
+        }
+    }
+    Ok(fs::read(note)? == path)
 }
 
 /// The first free name beside a folder for what it had.
@@ -144,7 +189,12 @@ fn aside(folder: &Path) -> PathBuf {
 
 /// Whether what earlier versions kept for all configurations is this one's.
 fn is_of(base: &Path, configuration: &Path) -> bool {
-    has_earlier_data(base) && belongs_to(base).is_none_or(|owner| owner == configuration)
+    has_earlier_data(base)
+        && match fs::read(base.join(BELONGS_TO)) {
+            Ok(owner) => owner == configuration.as_os_str().as_bytes(),
+            // A note that cannot be read may be somebody else's.
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        }
 }
 
 fn has_earlier_data(base: &Path) -> bool {
@@ -195,8 +245,8 @@ mod tests {
         let (first, second) = (user.folder(&one), user.folder(&other));
         assert_ne!(first.path, second.path);
         assert!(first.path.starts_with(user.base().join("configurations")) && !first.path.exists());
-        first.prepare();
-        second.prepare();
+        drop(first.clone().take());
+        drop(second.clone().take());
         assert_eq!(user.folder(&one).path, first.path, "also by another path to the same file");
         assert_eq!(user.folder(&user.0.path().join("other/../one/portcullis.toml")).path, first.path);
         let others = first.others();
@@ -216,16 +266,43 @@ mod tests {
     fn what_earlier_versions_kept_stays_with_the_first_that_uses_it() {
         let user = User(tempfile::tempdir().unwrap());
         let (one, other) = (user.configuration("one"), user.configuration("other"));
-        user.folder(&other).prepare();
+        drop(user.folder(&other).take());
         fs::create_dir(user.base().join("audit")).unwrap();
         assert_ne!(user.folder(&other).path, user.base(), "it has its own already");
         let first = user.folder(&one);
         assert_eq!(first.path, user.base(), "whoever only reads takes nothing");
-        assert_eq!(user.folder(&user.configuration("third")).path, user.base());
-        first.prepare();
-        assert_eq!(user.folder(&one).path, user.base());
-        let third = user.folder(&user.configuration("third"));
-        assert_ne!(third.path, user.base());
+        let at_the_same_time = user.folder(&user.configuration("third"));
+        assert_eq!(at_the_same_time.path, user.base());
+        assert_eq!(first.take().path, user.base());
+        assert_eq!(user.folder(&one).take().path, user.base());
+        let third = at_the_same_time.take();
+        assert_ne!(third.path, user.base(), "it was about to use what is another's now");
         assert!(third.others().iter().any(|it| it.path == user.base() && it.configuration == one));
+        // Moved, it takes what it had along, which stays where it is.
+        fs::remove_file(&one).unwrap();
+        let found = third.others().into_iter().find(|it| it.path == user.base()).unwrap();
+        third.adopt(&found).unwrap();
+        assert_eq!(user.folder(&user.configuration("third")).path, user.base());
+        // Nobody can say whose it is.
+        fs::write(user.base().join("configuration"), "").unwrap();
+        assert_ne!(user.folder(&user.configuration("third")).path, user.base());
+    }
+
+    #[test]
+    fn a_configuration_is_known_by_its_own_path() {
+        let user = User(tempfile::tempdir().unwrap());
+        let real = user.configuration("real");
+        let root = user.0.path().canonicalize().unwrap();
+        std::os::unix::fs::symlink("real", root.join("link")).unwrap();
+        assert_eq!(identity(&root.join("link/portcullis.toml")), real, "however its folder is reached");
+        fs::create_dir(root.join("mounted")).unwrap();
+        for version in ["1", "2"] {
+            let _ = fs::remove_file(root.join("mounted/portcullis.toml"));
+            std::os::unix::fs::symlink(format!("../{version}.toml"), root.join("mounted/portcullis.toml")).unwrap();
+            assert_eq!(identity(&root.join("mounted/portcullis.toml")), root.join("mounted/portcullis.toml"));
+        }
+        assert_eq!(identity(&root.join("mounted/../gone/portcullis.toml")), root.join("gone/portcullis.toml"));
+        let (state, folder) = find(Some("/named".into()), Some(&real));
+        assert!(state == Some("/named".into()) && folder.is_none());
     }
 }

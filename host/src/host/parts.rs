@@ -19,9 +19,8 @@ use services::model::ChatModel;
 use services::state::SqliteStateStore;
 use std::sync::Arc;
 
-/// Opens the audit journal, for a server or a command whose decisions are recorded: whoever keeps something opens it first. Blocks.
+/// Opens the audit journal, for a server or a command whose decisions are recorded. Blocks.
 pub fn open_audit(config: &Config) -> Result<Audit, StartError> {
-    config.prepare_state();
     if config.audit.off {
         return Ok(Audit::none());
     }

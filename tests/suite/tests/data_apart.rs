@@ -58,6 +58,35 @@ fn configurations_of_one_user_share_nothing() {
     assert!(adopted.good().contains(".replaced-1"), "what it had meanwhile is not lost: {adopted:?}");
     assert_eq!(keep(&home, "moved", "keeper", "get k"), "v");
     assert_eq!(keep(&home, "other", "keeper", "get k"), "nothing");
+
+    // What is kept of a configuration that is gone can be removed, and of no other.
+    fs::remove_dir_all(home.path().join("other")).unwrap();
+    let other = home.path().canonicalize().unwrap().join("other/portcullis.toml").display().to_string();
+    let before = folders(&home);
+    assert!(
+        portcullis(&home, "moved", &["storage", "remove", "portcullis.toml", "--yes"])
+            .refused()
+            .contains("still there")
+    );
+    assert!(portcullis(&home, "moved", &["storage", "remove", &other]).refused().contains("--yes"));
+    portcullis(&home, "moved", &["storage", "remove", "../other/portcullis.toml", "--yes"]).good();
+    assert!(before.len() == folders(&home).len() + 1 && !folders(&home).iter().any(|name| name.starts_with("other-")));
+    assert_eq!(keep(&home, "moved", "keeper", "get k"), "v");
+}
+
+#[test]
+fn a_configuration_that_is_no_file_keeps_nothing() {
+    let home = Home::new();
+    configure(&home, "piped", &plugin("keeper", "grants.state = {}"));
+    let mut command = Command::new("bash");
+    command
+        .args(["-c", "exec \"$0\" call --config <(cat portcullis.toml) keeper run 'path=set k v'"])
+        .arg(paths::binary());
+    command.current_dir(home.path().join("piped")).env("PORTCULLIS_CACHE", paths::cache());
+    command.env_remove("PORTCULLIS_STATE").env("XDG_STATE_HOME", home.path().join("xdg"));
+    let ran = run(command);
+    assert!(ran.refused().contains("no state folder"), "{ran:?}");
+    assert!(folders(&home).is_empty(), "{:?}", folders(&home));
 }
 
 #[test]
@@ -75,6 +104,25 @@ fn what_earlier_versions_kept_for_all_belongs_to_the_first_that_uses_it() {
     assert_eq!(first.good().trim(), "nothing");
     assert!(first.stderr.contains("begins without data") && first.stderr.contains("one/portcullis.toml"), "{first:?}");
     assert!(!portcullis(&home, "other", &["call", "keeper", "run", "path=get k"]).stderr.contains("begins without"));
+    assert_eq!(keep(&home, "one", "keeper", "get k"), "v");
+}
+
+/// The shared folder had the components of all configurations.
+#[test]
+fn installed_plugins_are_there_after_the_folder_was_shared() {
+    let home = Home::new();
+    publish(&home, "acme");
+    for folder in ["one", "other"] {
+        configure(&home, folder, "");
+        let mut earlier = Command::new(paths::binary());
+        earlier.args(["plugin", "install", "../acme/keeper.wasm", "--yes", "--yes-grant", "state = {}"]);
+        earlier.current_dir(home.path().join(folder)).env("PORTCULLIS_CACHE", paths::cache());
+        earlier.env("PORTCULLIS_STATE", home.path().join("xdg/portcullis"));
+        run(earlier).good();
+    }
+    fs::remove_dir_all(home.path().join("acme")).unwrap();
+    keep(&home, "one", "keeper", "set k v");
+    assert_eq!(keep(&home, "other", "keeper", "get k"), "nothing");
     assert_eq!(keep(&home, "one", "keeper", "get k"), "v");
 }
 
@@ -118,7 +166,7 @@ fn another_component_that_takes_a_name_does_not_get_its_data() {
 
     // The first one finds its own again, as it left it.
     let again = install(&home, "acme", &[]);
-    assert!(again.good().contains("It finds the data of the same plugin of before: 1 value of 1 user"), "{again:?}");
+    assert!(again.good().contains("There is data of the same plugin of before: 1 value of 1 user"), "{again:?}");
     assert_eq!(keep(&home, "mine", "shop", "get k"), "v");
     assert_eq!(keep(&home, "mine", "shop", "get other"), "nothing");
     portcullis(&home, "mine", &["plugin", "remove", "shop", "--keep-data", "--yes"]).good();
@@ -129,6 +177,20 @@ fn another_component_that_takes_a_name_does_not_get_its_data() {
     portcullis(&home, "mine", &["plugin", "remove", "shop", "--yes"]).good();
     install(&home, "acme", &[]).good();
     assert_eq!(keep(&home, "mine", "shop", "get k"), "nothing", "it went with the one that had it");
+
+    // Of several, one is chosen at the terminal.
+    publish(&home, "third");
+    keep(&home, "mine", "shop", "set k acme");
+    fs::remove_file(&lock).unwrap();
+    install(&home, "mallory", &[]).good();
+    keep(&home, "mine", "shop", "set k mallory");
+    fs::remove_file(&lock).unwrap();
+    let several = install(&home, "third", &["--earlier-data", "take-over"]);
+    assert!(several.refused().contains("there is data of several plugins [plugins.shop]"), "{several:?}");
+    install(&home, "mallory", &["--earlier-data", "remove"]).good();
+    portcullis(&home, "mine", &["plugin", "remove", "shop", "--yes"]).good();
+    install(&home, "acme", &[]).good();
+    assert_eq!(keep(&home, "mine", "shop", "get k"), "nothing");
 
     // Removed, it is gone.
     keep(&home, "mine", "shop", "set k v");

@@ -53,13 +53,17 @@ fn what_is_granted_and_what_libraries_look_for_is_not_named() {
         ("relative", "`/relative` is outside the granted"),
         ("/work/../secret", "`/secret` is outside the granted"),
         ("/work/folder-link", "`folder-link` leads outside the granted"),
+        ("/.ssh/id_rsa", "`/.ssh/id_rsa` is outside the granted"),
+        ("/usr/share/x", "`/usr/share/x` is outside the granted"),
         ("/etc/localtime/../../calendars", "`/calendars` is outside the granted"),
     ] {
         let answer = said(&mut client, path);
         assert!(answer.len() == 2 && answer[1].contains(named), "{path}: {answer:?}");
     }
-    let made = said(&mut client, "make /calendars");
-    assert!(made[0] == "made: false" && made[1].contains("`/calendars` is outside"), "{made:?}");
+    for path in ["/calendars", "/usr/share/zoneinfo", "/.settings", "/python/x"] {
+        let made = said(&mut client, &format!("make {path}"));
+        assert!(made[0] == "made: false" && made[1].contains(&format!("`{path}` is outside")), "{made:?}");
+    }
 }
 
 #[test]

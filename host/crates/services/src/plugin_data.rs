@@ -40,11 +40,16 @@ impl fmt::Display for KeptData {
     }
 }
 
-/// What is kept of plugins of this name, whatever they were installed from.
+/// The values and scratch directories that are kept of plugins of this name, whatever they were installed from. `own` is the key of
+/// the one that is looked at.
 ///
-/// A scratch directory whose source is too long for its name is found only if there are values beside it.
-pub async fn kept(machine: &HostEnvironment, id: &PluginId) -> Result<BTreeMap<DataKey, KeptData>, PluginDataError> {
-    let mut found = BTreeMap::<DataKey, KeptData>::new();
+/// A scratch directory of another one whose source is too long for its name is found only if there are values beside it.
+pub async fn kept(
+    machine: &HostEnvironment,
+    id: &PluginId,
+    own: &DataKey,
+) -> Result<BTreeMap<DataKey, KeptData>, PluginDataError> {
+    let mut found = BTreeMap::from([(own.clone(), KeptData::default())]);
     let Some(folder) = machine.state.as_deref() else { return Ok(found) };
     if ValueStore::is_there(folder) {
         for ValueCount { plugin, values, principals } in ValueStore::open(folder)?.count(id.table()).await? {
@@ -71,7 +76,7 @@ fn scratch_folders(machine: &HostEnvironment) -> io::Result<Vec<OsString>> {
     }
 }
 
-/// Removes everything that is kept under a key, for all principals. Returns the number of values.
+/// Removes the values and the scratch directory that are kept under a key, for all principals. Returns the number of values.
 pub async fn forget(machine: &HostEnvironment, data: &DataKey) -> Result<u64, PluginDataError> {
     if let Some(scratch) = machine.scratch(data) {
         remove_scratch(&scratch)?;
@@ -114,8 +119,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let machine = HostEnvironment { state: Some(folder.path().to_owned()), ..HostEnvironment::default() };
         let id = PluginId { side: Side::Server, name: "p".into() };
-        assert!(kept(&machine, &id).await.unwrap().is_empty() && !folder.path().join("values.db").exists());
         let (own, other) = (DataKey::configured(&id), DataKey::installed(&id, "oci://r.example/p"));
+        assert!(kept(&machine, &id, &own).await.unwrap().is_empty() && !folder.path().join("values.db").exists());
         let longer = DataKey::configured(&PluginId { side: Side::Server, name: "pp".into() });
         let state = SqliteStateStore::open(folder.path()).unwrap();
         for (data, principal) in [
@@ -134,7 +139,7 @@ mod tests {
             fs::write(place.join("file"), "x").unwrap();
         }
         let found: Vec<_> =
-            kept(&machine, &id).await.unwrap().into_iter().map(|(key, it)| (key, it.to_string())).collect();
+            kept(&machine, &id, &own).await.unwrap().into_iter().map(|(key, it)| (key, it.to_string())).collect();
         assert_eq!(
             found,
             [
@@ -143,9 +148,14 @@ mod tests {
                 (other.clone(), "1 value of 1 user".into())
             ]
         );
+        // One whose folder does not say its whole name.
+        let long = DataKey::installed(&id, &"x".repeat(300));
+        fs::create_dir_all(machine.scratch(&long).unwrap()).unwrap();
+        assert!(kept(&machine, &id, &long).await.unwrap()[&long].has_scratch);
+        forget(&machine, &long).await.unwrap();
         assert_eq!(forget(&machine, &own).await.unwrap(), 2);
         assert!(!scratch.exists() && forget(&machine, &own).await.unwrap() == 0);
-        assert_eq!(kept(&machine, &id).await.unwrap().into_keys().collect::<Vec<_>>(), [only_scratch, other]);
+        assert_eq!(kept(&machine, &id, &own).await.unwrap().into_keys().collect::<Vec<_>>(), [only_scratch, other]);
         // What an interrupted removal left does not stand in the way of the next one, nor of another plugin's.
         for left in ["scratch/plugins.removed/x", "scratch/.removed-plugins.p/x"] {
             fs::create_dir_all(folder.path().join(left)).unwrap();

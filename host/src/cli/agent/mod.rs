@@ -98,10 +98,9 @@ impl Agent {
         let screen = Arc::new(Screen::new(self.json));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let config = match &self.config {
-            Some(file) => Config::load(file)?,
+            Some(file) => Config::load_with_own_state(file)?,
             None => Config::empty()?,
         };
-        config.prepare_state();
         let state = self.state.clone().or_else(|| config.state.clone());
         let memory = Arc::new(self.memory(state.as_deref())?);
         let rules = self.rules.as_deref().map(Rules::load).transpose()?.unwrap_or_default();

@@ -28,7 +28,8 @@ impl DevPlugin {
         let default = if folder == Path::new(".") { PathBuf::from(DEFAULT_FILE) } else { folder.join(DEFAULT_FILE) };
         let is_configured = file.is_some() || default.exists();
         let file = ConfigFile { config: file.unwrap_or(default) };
-        let config = if is_configured { Config::load(&file.config)? } else { in_memory(&name, &built, &whole)? };
+        let config =
+            if is_configured { Config::load_with_own_state(&file.config)? } else { in_memory(&name, &built, &whole)? };
         let spec = choose(&config, &whole, &built).with_context(|| {
             let table = format!("[plugins.{name}] with source = \"{name}.wasm\"");
             format!("{} has no plugin whose component is built here: add {table}", file.config.display())
@@ -64,7 +65,7 @@ fn in_memory(name: &str, component: &Path, folder: &Path) -> anyhow::Result<Conf
     let value = |text: String| toml_edit::Value::from(text).to_string();
     let source = value(component.display().to_string());
     let text = format!("[plugins.{}]\nsource = {source}\n", value(name.to_owned()));
-    Ok(Config::parse(&text, folder, folder)?)
+    Ok(Config::parse(&text, &folder.join(DEFAULT_FILE), folder)?.with_own_state())
 }
 
 /// The plugin that is built in the folder: the one that `portcullis build` would write, or else the only one there.

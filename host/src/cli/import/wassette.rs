@@ -135,7 +135,7 @@ impl Wassette {
     ) -> anyhow::Result<ExitCode> {
         let file = &self.file.config;
         init::offer(&self.file, false)?;
-        let config = Config::load(file)?;
+        let config = Config::load_with_own_state(file)?;
         if config.plugins.iter().any(|spec| spec.id == *id) {
             bail!("there is a plugin {} already: choose another name with --name", id.cli_name());
         }

@@ -11,7 +11,7 @@ use std::path::Path;
 #[derive(clap::Args)]
 pub(in crate::cli) struct EarlierDataOption {
     /// If an earlier plugin of this name, from another source, has left data: give it to this one, keep it for the earlier one, or
-    /// remove it. Default: ask; without a terminal, keep it.
+    /// remove it. Default: ask; without a terminal and with --yes, keep it.
     #[arg(long, value_name = "CHOICE")]
     earlier_data: Option<Choice>,
 }
@@ -32,33 +32,44 @@ pub(super) struct EarlierData {
 
 /// Where a plugin with this data came from.
 pub(super) fn origin(data: &DataKey) -> String {
-    data.source().map_or_else(|| "in a configuration file".to_owned(), |source| format!("from {}", printable(source)))
+    match data.source() {
+        Some(source) => format!("from {}", printable(source)),
+        None => "in a configuration file, or installed by an earlier version".to_owned(),
+    }
 }
 
 impl EarlierDataOption {
-    /// `own` is the key of the plugin that is to be installed. None if the user gave no answer at the terminal.
+    /// `own` is the key of the plugin that is to be installed. Without `asks`, nobody is asked. None if the user gave no answer at the
+    /// terminal.
     pub(super) async fn decide(
         &self,
         context: &InstallContext,
         id: &PluginId,
         own: DataKey,
+        asks: bool,
     ) -> anyhow::Result<Option<EarlierData>> {
-        let machine = context.config.host_environment();
+        let kept = plugin_data::kept(&context.config.host_environment(), id, &own).await?;
+        anyhow::ensure!(
+            self.earlier_data != Some(Choice::TakeOver) || kept.len() <= 1,
+            "there is data of several plugins [{id}], {}: choose one at the terminal, without --earlier-data",
+            kept.keys().map(origin).collect::<Vec<_>>().join("; ")
+        );
         let mut decided = EarlierData { data: own.clone(), remove: Vec::new() };
-        for (data, kept) in plugin_data::kept(&machine, id).await? {
+        for (data, kept) in kept {
             let (origin, place) = (origin(&data), context.state().display());
             if data == own {
-                println!("\n! It finds the data of the same plugin of before: {kept}, in {place}.");
+                println!("\n! There is data of the same plugin of before: {kept}, in {place}.");
                 continue;
             }
             println!("\n! There is data of an earlier [{id}] {origin}: {kept}, in {place}.");
+            let has_taken_over = decided.data != own;
             let choice = match self.earlier_data {
                 Some(choice) => choice,
-                None if std::io::stdin().is_terminal() => match ask() {
+                None if has_taken_over || !asks || !std::io::stdin().is_terminal() => Choice::Keep,
+                None => match ask() {
                     Some(choice) => choice,
                     None => return Ok(None),
                 },
-                None => Choice::Keep,
             };
             match choice {
                 Choice::TakeOver => decided.data = data,
@@ -93,14 +104,17 @@ fn ask() -> Option<Choice> {
     }
 }
 
-/// Removes data, unless the same plugin is installed with another configuration in the same state folder.
+/// Removes data, unless it may be that of another configuration in the same state folder.
 pub(super) async fn remove(context: &InstallContext, id: &PluginId, data: &DataKey) -> anyhow::Result<()> {
     let others = context.plugins.others_with(id, data)?;
     if let Some(other) = others.first() {
         println!("The data {} stays: {} has it, too.", origin(data), printable(&other.display().to_string()));
-        return Ok(());
+    } else if data.source().is_none() && context.config.default_state.is_none() {
+        println!("The data {} stays: other configurations may use this state folder.", origin(data));
+    } else {
+        plugin_data::forget(&context.config.host_environment(), data).await?;
+        println!("The data {} is removed.", origin(data));
     }
-    plugin_data::forget(&context.config.host_environment(), data).await?;
     Ok(())
 }
 

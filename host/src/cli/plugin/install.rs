@@ -59,7 +59,7 @@ impl Install {
         let id = self.unused_id(&context, &lock, &name)?;
         report::candidate(&id, &reference, &new);
         let own = DataKey::installed(&id, &Reference::parse(&reference)?.source());
-        let Some(earlier) = self.earlier_data.decide(&context, &id, own).await? else {
+        let Some(earlier) = self.earlier_data.decide(&context, &id, own, !self.consent.is_given()).await? else {
             println!("Nothing was installed.");
             return Ok(ExitCode::FAILURE);
         };

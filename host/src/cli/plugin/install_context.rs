@@ -36,7 +36,7 @@ pub(super) struct InstallContext {
 
 impl InstallContext {
     pub(super) fn open(file: &ConfigFile) -> anyhow::Result<Self> {
-        let config = Config::load_without_lockfile(&file.config)?;
+        let config = Config::load_without_lockfile(&file.config)?.with_own_state();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let state = config.state.as_deref();
         let state = state.context("no state folder to keep components in: set PORTCULLIS_STATE or server.state")?;

@@ -40,7 +40,8 @@ pub(in crate::cli) struct List {
 
 impl List {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
-        let config = Config::load(&self.file.config)?;
+        let load = if self.load { Config::load_with_own_state } else { Config::load };
+        let config = load(&self.file.config)?;
         let mut servers: Vec<_> = config.upstreams.iter().map(|upstream| Server::unasked(&upstream.name)).collect();
         if self.load {
             let host = Host::start_whole(&config, None).await?;

@@ -29,7 +29,7 @@ impl Remove {
         let id = context.find(&lock, &self.name)?;
         let entry = lock.get(&id).context("the plugin is not installed any more")?;
         let data = entry.data_key(&id);
-        let kept = plugin_data::kept(&context.config.host_environment(), &id).await?;
+        let kept = plugin_data::kept(&context.config.host_environment(), &id, &data).await?;
         let what = earlier_data::removed_with(kept.get(&data), self.keep_data, context.state());
         let keeps = if self.keep_data { " --keep-data" } else { "" };
         let command = format!("portcullis plugin remove {}{keeps}{}", id.table(), context.config_option);
@@ -38,6 +38,8 @@ impl Remove {
             println!("Nothing was removed.");
             return Ok(ExitCode::FAILURE);
         }
+        // Nothing is removed if it cannot be said whose data it is.
+        context.plugins.others_with(&id, &data)?;
         context.plugins.remove(&id)?;
         if !self.keep_data {
             earlier_data::remove(&context, &id, &data).await?;

@@ -78,6 +78,11 @@ impl Update {
             Some(_) => sources.exactly(&wanted).await?,
             None => sources.newest(&wanted).await?,
         };
+        if newest.digest == entry.installed.digest && self.to.is_some() && newest.reference != entry.reference {
+            context.plugins.follow(id, &entry.installed.digest, &newest.reference)?;
+            println!("[{id}] is {} now, which is the same component.", shown_version(&newest));
+            return Ok(());
+        }
         if newest.digest == entry.installed.digest {
             return repair(context, sources, id, entry, newest.note.as_deref()).await;
         }

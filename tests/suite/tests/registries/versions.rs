@@ -129,7 +129,10 @@ fn a_list_of_tags_that_is_missing_or_false_stops_nothing() {
         assert!(ran.stdout.contains(words) || ran.stderr.contains(words), "{words}: {ran:?}");
     }
     // One page after the other for ever, and one at somebody else.
-    for next in ["</v2/acme/edition/tags/list?last=x>; rel=\"next\"", "<http://127.0.0.2:1/v2/x>; rel=\"next\""] {
+    for next in [
+        "</v2/y>; rel=\"prev\", </v2/acme/edition/tags/list?last=x>; rel=\"next\"",
+        "<http://127.0.0.2:1/v2/x>; rel=\"next\"",
+    ] {
         let page = move || Reply::json(json!({"tags": ["0.1.1"]})).with("Link", next);
         publisher.registry.lie(move |seen| seen.path().contains("/tags/").then(page));
         assert!(publisher.plugin(&["outdated"]).good().contains("0.1.1"));
@@ -147,7 +150,18 @@ fn what_is_pinned_by_digest_says_so() {
     publisher.plugin(&["install", &reference, "--yes"]).good();
     publisher.publish("BAAA", "0.1.1", "0.1.1");
     assert!(publisher.plugin(&["update"]).good().contains("it is pinned by digest: --to names another version"));
-    publisher.plugin(&["update", "edition", "--to", "0.1.1"]).good();
+    publisher.plugin(&["update", "edition", "--to", "0.1.0"]).good();
+    assert_eq!(publisher.installed(), pair("0.1.0", "edition=A"), "the same bytes under a name");
+    publisher.plugin(&["update"]).good();
     publisher.accept();
     assert_eq!(publisher.installed(), pair("0.1.1", "edition=B"));
+    // A version that waits keeps its name while another one is gone back to.
+    publisher.publish("CAAA", "0.1.2", "0.1.1");
+    publisher.plugin(&["update"]).good();
+    publisher.plugin(&["rollback", "edition"]).good();
+    assert_eq!(publisher.installed(), pair("0.1.0", "edition=A"));
+    let row = publisher.plugin(&["outdated"]);
+    assert!(row.good().lines().nth(1).unwrap().ends_with("0.1.1"), "{row:?}");
+    publisher.accept();
+    assert_eq!(publisher.installed(), pair("0.1.1", "edition=C"));
 }

@@ -30,6 +30,14 @@ impl ProcessSlot {
         Err(io::Error::other(format!("{MOST} processes use the folder")))
     }
 
+    /// Whether a process uses the folder now.
+    pub fn is_any_taken(folder: &Path) -> bool {
+        (1..=MOST).any(|number| {
+            let file = File::open(folder.join(format!("process-{number}.lock")));
+            file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+        })
+    }
+
     pub fn number(&self) -> u32 {
         self.number
     }
@@ -43,9 +51,11 @@ mod tests {
     fn a_number_is_free_again_when_its_process_has_ended() {
         let folder = tempfile::tempdir().unwrap();
         let take = || ProcessSlot::take(folder.path()).unwrap();
+        assert!(!ProcessSlot::is_any_taken(folder.path()));
         let (first, second) = (take(), take());
         assert_eq!((first.number(), second.number()), (1, 2));
         drop(first);
+        assert!(ProcessSlot::is_any_taken(folder.path()), "the second");
         assert_eq!((take().number(), second.number()), (1, 2));
     }
 }

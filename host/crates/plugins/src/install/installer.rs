@@ -135,6 +135,18 @@ impl Installer {
         })
     }
 
+    /// Looks for updates at another reference from now on, which has the same component.
+    pub fn follow(&self, id: &PluginId, current: &Digest, reference: &str) -> Result<(), InstallError> {
+        self.change(None, |lockfile| {
+            let entry = find(lockfile, id)?;
+            if entry.installed.digest != *current {
+                return Err(InstallError::Changed(id.table()));
+            }
+            reference.clone_into(&mut entry.reference);
+            Ok(((), vec![of_install(id, "updated", reference, &entry.installed)]))
+        })
+    }
+
     /// Installs the staged version with this digest, with new grants.
     pub fn accept(&self, id: &PluginId, staged: &Digest, grants: Table) -> Result<(), InstallError> {
         let approved = self.clock.wall();
@@ -194,7 +206,8 @@ impl Installer {
             let entry = find(lockfile, id)?;
             let nothing_staged = || InstallError::NothingStaged { table: id.table(), name: id.name.to_string() };
             let version = entry.staged.take().ok_or_else(nothing_staged)?;
-            Ok(((), vec![of_install(id, "discarded", &entry.reference, &version)]))
+            let reference = version.reference.as_ref().unwrap_or(&entry.reference);
+            Ok(((), vec![of_install(id, "discarded", reference, &version)]))
         })
     }
 

@@ -5,9 +5,11 @@
 
 use super::atomic_file::{self, CrashPoint, TEMP_PREFIX};
 use super::lockfile::Lockfile;
+use platform::files::create_private_folder;
 use platform::folder::Folder;
 use policy::Digest;
 use std::collections::BTreeSet;
+use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -45,6 +47,22 @@ impl ComponentStore {
 
     pub fn path(&self, digest: &Digest) -> PathBuf {
         self.folder.join(file_name(digest))
+    }
+
+    /// Copies the components that a lock file refers to and that are only in the other store. What they are is checked whenever one
+    /// is loaded.
+    pub fn copy_missing(&self, other: &Self, lock: &Lockfile) -> Result<(), ComponentStoreError> {
+        let copied = || {
+            for version in lock.iter().flat_map(|(_, entry)| entry.versions().cloned().collect::<Vec<_>>()) {
+                let (from, to) = (other.path(&version.digest), self.path(&version.digest));
+                if from.is_file() && !to.exists() {
+                    create_private_folder(&self.folder)?;
+                    fs::copy(from, to)?;
+                }
+            }
+            Ok(())
+        };
+        copied().map_err(self.fail())
     }
 
     fn fail(&self) -> impl Fn(io::Error) -> ComponentStoreError {
@@ -151,7 +169,6 @@ fn file_name(digest: &Digest) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
     use std::os::unix::fs::symlink;
 
     #[test]

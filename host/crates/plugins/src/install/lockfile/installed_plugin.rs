@@ -183,6 +183,10 @@ impl InstalledPlugin {
     /// error nothing changes.
     pub(crate) fn roll_back(&mut self, previous: PluginVersion, grants: Table) -> Result<(), String> {
         self.set_grants(grants)?;
+        if let Some(staged) = &mut self.staged {
+            // It is of the reference that is about to change.
+            staged.reference.get_or_insert_with(|| self.reference.clone());
+        }
         let replaced = self.exchange_installed(previous);
         self.staged.get_or_insert(replaced);
         self.previous = None;

@@ -114,8 +114,9 @@ impl<'a> RepositoryClient<'a> {
         }
         let list: TagList = serde_json::from_slice(&response.body)
             .map_err(|error| OciError::Manifest(format!("{what} is not one: {error}")))?;
-        let link = response.headers.get(header::LINK).and_then(|link| link.to_str().ok());
-        let next = link.and_then(next_page).and_then(|next| page.join(next).ok()).filter(|next| self.is_own_url(next));
+        let links = response.headers.get_all(header::LINK).iter().filter_map(|link| link.to_str().ok());
+        let next = links.flat_map(|link| link.split(',')).find_map(next_page);
+        let next = next.and_then(|next| page.join(next).ok()).filter(|next| self.is_own_url(next));
         Ok(Some((list.tags.unwrap_or_default(), next)))
     }
 

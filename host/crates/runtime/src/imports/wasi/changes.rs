@@ -8,9 +8,11 @@ use super::file_step::{Begun, Change};
 use super::files::WasiHost;
 use super::metadata::follows;
 use super::paid::paid;
+use super::path_refusal;
 use super::quota_stream::QuotaStream;
 use crate::engine::charge;
 use crate::journal::Again;
+use policy::Access;
 use std::fs::File;
 use std::sync::Arc;
 use wasmtime::StoreContextMut;
@@ -88,6 +90,9 @@ pub(super) fn link_at<T: WasiHost>(
 ) -> FilesystemFuture<'_, ()> {
     Box::new(async move {
         let (data, of) = (store.data_mut(), to.rep());
+        if let Some(refused) = path_refusal::refuse(data, from.rep(), &old, Access::Read) {
+            return Ok((Err(refused),));
+        }
         let arguments = (follows(flags), &old, &new);
         let mut change = match Change::begin_name(data, "filesystem.link-at", of, &arguments, (&new, false)).await? {
             Begun::Now(change) => change,
@@ -116,6 +121,9 @@ pub(super) fn rename_at<T: WasiHost>(
 ) -> FilesystemFuture<'_, ()> {
     Box::new(async move {
         let (data, of) = (store.data_mut(), from.rep());
+        if let Some(refused) = path_refusal::refuse(data, to.rep(), &new, Access::Write) {
+            return Ok((Err(refused),));
+        }
         let mut change = match Change::begin_name(data, "filesystem.rename-at", of, &(&old, &new), (&old, true)).await?
         {
             Begun::Now(change) => change,

@@ -10,7 +10,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{Descriptor, ErrorCode};
 
 /// What libraries look for wherever they run, with what is below. Some names are where componentize-py had the
 /// modules of a plugin in Python: `python`, `world`, `bundled` and numbers. An import and a traceback look there.
-const LOOKED_FOR_BY_LIBRARIES: [&str; 24] = [
+const LOOKED_FOR_BY_LIBRARIES: [&str; 26] = [
     "0",
     "1",
     "2",
@@ -32,8 +32,10 @@ const LOOKED_FOR_BY_LIBRARIES: [&str; 24] = [
     "proc",
     "python",
     "usr/lib/zoneinfo",
-    "usr/local",
-    "usr/share",
+    "usr/local/etc",
+    "usr/share/lib/zoneinfo",
+    "usr/share/locale",
+    "usr/share/zoneinfo",
     "world",
 ];
 
@@ -43,7 +45,7 @@ pub(super) fn refuse<T: WasiHost>(data: &mut T, directory: u32, path: &str, acce
     if !has_root(data, directory) {
         return None;
     }
-    if is_looked_for_by_libraries(path) {
+    if access == Access::Read && is_looked_for_by_libraries(path) {
         return Some(ErrorCode::NoEntry);
     }
     let full = format!("{PATH}{}", if path == "." { "" } else { path });
@@ -64,6 +66,7 @@ fn is_looked_for_by_libraries(path: &str) -> bool {
     if path.split('/').any(|part| part == "..") {
         return false;
     }
-    let is_setting = path.starts_with('.') && path.len() > 1;
+    // Settings in what a library takes for its user's home.
+    let is_setting = path.starts_with('.') && path.len() > 1 && !path.contains('/');
     is_setting || LOOKED_FOR_BY_LIBRARIES.iter().any(|known| path == *known || is_below(path, known))
 }
