@@ -117,8 +117,8 @@ async def drive(options) -> dict:
         }
         if options.tool:
             seen |= await run_call(client, call, options.tool, json.loads(options.args), options)
-            usage = seen.get("result", {}).get("_meta", {}).get("dev.portcullis/usage", {})
-            await call.settle(usage.get("chunks") if options.extension else None)
+            stream = seen.get("result", {}).get("_meta", {}).get("dev.portcullis/stream", {})
+            await call.settle(stream.get("chunks") if options.extension else None)
             seen["chunks"] = sorted(call.chunks, key=lambda chunk: chunk["seq"])
             seen["progress"] = call.progress
         if options.then:

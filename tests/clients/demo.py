@@ -20,6 +20,7 @@ from pydantic import BaseModel
 # Enough to see the stream; a larger tree has more folders than a screen has lines.
 FOLDERS_SHOWN = 12
 WIDTH = 112
+USAGE = "dev.portcullis/usage"
 
 COLOURED = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
@@ -104,9 +105,9 @@ async def survey(client: Client, chunks: Chunks) -> dict:
         reports.append((done, total))
 
     chunks.start = time.perf_counter()
-    result = await client.call_tool("survey__survey", arguments, progress_callback=progress)
+    result = await client.call_tool("survey__survey", arguments, progress_callback=progress, meta={USAGE: True})
     took = time.perf_counter() - chunks.start
-    usage = (result.meta or {}).get("dev.portcullis/usage", {})
+    usage = (result.meta or {}).get(USAGE, {})
     must(not result.is_error, f"survey works; it said: {text_of(result)}")
     # Notifications are handled beside the result: the last may still be on its way through the client.
     for _ in range(200):

@@ -99,7 +99,9 @@ def review():
     shown = re.sub(r"built-with .*\n", "built-with    ...\n", shown)
     head, imports = shown.split("\nIt imports (without a grant these return an error or nothing)\n")
     assert head == REVIEW, head
-    imports, asked = imports.split("\n\nWhich requests do you grant?")
+    imports, requests = imports.split("\n\nsuspicious passages")
+    requests, asked = requests.split("\n\nWhich requests do you grant?")
+    assert requests == REQUESTS, requests
     name = r"[\w:-]+/[\w-]+@[\w.-]+"
     named = sorted(re.findall(name, imports))
     looked_at = portcullis("check", "--no-compile", "first.wasm").stdout.split("\nimports\n")[1].split("\n\n")[0]
@@ -116,13 +118,6 @@ REVIEW = """edition 0\\u{202e}1
   digest  sha256:...
   size    ...
   signed  by nobody: only the source vouches for its author
-
-It requests
-! filesystem     read
-                   it reads all files of the directories that you name, and no others
-
-suspicious passages (a hint, not a proof; models will read this text)
-! the description of tool `run` marks text up as instructions: "<|im|>"
 
 claims (not verified)
   licenses      MIT\\u{1b}[2J\\u{202e}
@@ -142,6 +137,13 @@ prompts
   ask()
     prompt=A
 """
+
+REQUESTS = """ (a hint, not a proof; models will read this text)
+! the description of tool `run` marks text up as instructions: "<|im|>"
+
+It requests
+! filesystem     read
+                   it reads all files of the directories that you name, and no others"""
 
 ASKED = """ The others are refused when the plugin uses them.
 

@@ -30,7 +30,7 @@ pub(super) fn plugin(plugin: &Plugin, examined: &ExaminedComponent) {
     println!(
         "\nlimits\n  {meter}, {} memory, {} deadline, {} output",
         limits.memory,
-        humantime::format_duration(limits.deadline),
+        humantime::format_duration(limits.deadline()),
         limits.output
     );
     offer(&examined.offer);

@@ -47,6 +47,7 @@ impl Guest for Job {
                 ("compute", count) => said.push(compute(count)),
                 ("compute-and-end", count) => return Ok(compute(count).into()),
                 ("fuel-left", _) => said.push(format!("{:?}", meter::fuel_left())),
+                ("minutes-left", _) => return Ok(format!("{}", meter::deadline_left().div_ceil(60_000)).into()),
                 ("listen", _) => return Ok(format!("heard: {}", listen(false)?.join(", ")).into()),
                 ("listen-and-save", _) => return Ok(format!("heard: {}", listen(true)?.join(", ")).into()),
                 ("sleep", millis) => {

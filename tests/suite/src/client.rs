@@ -31,6 +31,8 @@ pub struct Client {
     extension: bool,
     /// Whether calls ask for progress. Their token is the request's id.
     pub progress: bool,
+    /// Whether calls ask what they cost. Most do.
+    pub asks_usage: bool,
     /// Capabilities besides the extension, such as `{"roots": {}}`. A legacy client declares them in the handshake.
     pub abilities: Value,
     /// Answers the server's requests, which only legacy clients get: from method and params to the result or
@@ -62,9 +64,19 @@ impl Client {
     /// The same, declaring further capabilities.
     pub fn able(server: Server, era: Era, extension: bool, abilities: Value) -> Self {
         let (answers, notifications, given) = (HashMap::new(), Vec::new(), 0);
-        let (progress, answering) = (false, None);
-        let mut client =
-            Self { server, era, extension, progress, abilities, answering, next: 1, answers, notifications, given };
+        let mut client = Self {
+            server,
+            era,
+            extension,
+            progress: false,
+            asks_usage: true,
+            abilities,
+            answering: None,
+            next: 1,
+            answers,
+            notifications,
+            given,
+        };
         if era == Era::Legacy {
             let params = json!({
                 "protocolVersion": "2025-11-25",
@@ -113,8 +125,12 @@ impl Client {
             meta = modern_meta(self.extension);
             meta["io.modelcontextprotocol/clientCapabilities"] = self.capabilities();
         }
-        if ["tools/call", "resources/read", "prompts/get"].contains(&method) && self.progress {
+        let is_call = ["tools/call", "resources/read", "prompts/get"].contains(&method);
+        if is_call && self.progress {
             meta["progressToken"] = json!(id);
+        }
+        if is_call && self.asks_usage {
+            meta["dev.portcullis/usage"] = json!(true);
         }
         if method == "tools/call" && self.extension {
             meta["dev.portcullis/partialResultToken"] = json!(id);

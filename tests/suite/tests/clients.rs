@@ -62,7 +62,7 @@ fn check(language: Language, era: &str, seen: &Value, extension: bool) {
     assert_eq!(seen["protocolVersion"], version, "{who}");
     assert_eq!(seen["tools"].as_array().unwrap().len(), 3, "{who}");
     assert_eq!(seen["result"]["content"][0]["text"], "6 parts", "{who}");
-    assert_eq!(seen["result"]["_meta"]["dev.portcullis/usage"]["chunks"], 6, "{who}");
+    assert_eq!(seen["result"]["_meta"]["dev.portcullis/stream"]["chunks"], 6, "{who}");
     let chunks = seen["chunks"].as_array().unwrap();
     let progress = seen["progress"].as_array().unwrap();
     let ended = seen["ended_ms"].as_f64().unwrap();

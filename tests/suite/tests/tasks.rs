@@ -119,6 +119,22 @@ fn a_task_is_created_polled_steered_and_ends_with_the_result_of_its_tool() {
     assert_eq!(get(&mut client, &running.task), ended, "an end is final");
 }
 
+/// `only` says that it may run long, and `run` does not.
+#[test]
+fn a_task_that_may_run_long_has_the_time_for_it() {
+    let config = |limits: &str| "[server.tasks]\ninline = \"50ms\"\n\n".to_owned() + &plugin("job", limits);
+    let mut unset = client(&config(""));
+    let minutes = |client: &mut Client| {
+        let long = start(client, "minutes-left");
+        let long = wait_for_status(client, &long.task, "completed")["result"]["content"][0]["text"].clone();
+        let short = client.call("job__run", json!({"path": "minutes-left"})).good();
+        (long.as_str().unwrap().to_owned(), short)
+    };
+    assert_eq!(minutes(&mut unset), ("60".to_owned(), "1".to_owned()));
+    // What the operator sets holds for both.
+    assert_eq!(minutes(&mut client(&config("limits.deadline = \"3m\""))), ("3".to_owned(), "3".to_owned()));
+}
+
 #[test]
 fn a_failure_of_the_tool_is_a_result_and_one_of_the_protocol_is_an_error() {
     let mut client = client(&config(""));

@@ -127,6 +127,39 @@ fn an_unsupported_version_is_answered_with_the_supported_ones() {
     );
 }
 
+/// Many agents let their model read `_meta`.
+#[test]
+fn what_a_call_cost_is_said_to_those_who_ask() {
+    for era in Era::ALL {
+        // A request with a progress token is served through the library, one without is not.
+        for progress in [false, true] {
+            let mut client = client(era, &plugin("echo", ""));
+            client.progress = progress;
+            let mut keys = |asks: bool| {
+                client.asks_usage = asks;
+                let called = client.call("echo__run", json!({}));
+                let keys = called.result()["_meta"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+                (keys.contains(&"dev.portcullis/usage".to_owned()), keys.len())
+            };
+            let (asked, not) = (keys(true), keys(false));
+            assert!(asked.0 && !not.0 && asked.1 == not.1 + 1, "{era:?}: {asked:?} {not:?}");
+        }
+    }
+}
+
+/// Some clients give a call up of which they hear nothing for a minute, though they asked for progress.
+#[test]
+fn a_client_hears_that_a_silent_call_still_runs() {
+    for era in Era::ALL {
+        let mut client = client(era, &plugin("wait-forever", ""));
+        client.progress = true;
+        let call = client.begin_call("wait-forever__run", json!({}));
+        let heard = client.wait_for("notifications/progress");
+        assert_eq!(heard["params"]["message"], "still running", "{era:?}: {heard}");
+        client.cancel(call);
+    }
+}
+
 /// Some agents copy the `_meta` of a listed tool into their calls of it.
 #[test]
 fn nothing_that_a_request_says_in_our_name_is_believed() {

@@ -4,9 +4,10 @@ use crate::calls::parked_calls::ParkedCalls;
 use crate::client::session::ClientSession;
 use crate::client_tools;
 use crate::idempotency::IdempotencyKeys;
+use crate::listing::instructions;
 use crate::listing::lists::CatalogLists;
 use crate::requests::task_resume::TaskCalls;
-use crate::requests::{completion, extensions, loading, prompts, resources, tasks, tools};
+use crate::requests::{completion, extensions, prompts, resources, tasks, tools};
 use crate::reverse::live::LiveChannels;
 use crate::reverse::{CallChains, HostToolsOnly, LaneResources, StandInTools};
 use crate::server_context::ServerContext;
@@ -167,11 +168,8 @@ async fn catch_handler_panic<R>(handler: impl Future<Output = Result<R, ErrorDat
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let config = self.context.config.clone();
-        match loading::instructions(self.context.catalog.snapshot().missing()) {
-            Some(text) => config.with_instructions(text),
-            None => config,
-        }
+        let text = instructions::text(&self.context.catalog.snapshot());
+        self.context.config.clone().with_instructions(text)
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {

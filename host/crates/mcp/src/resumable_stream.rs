@@ -75,6 +75,10 @@ pub(crate) trait WaitingStore: Send + Sync {
     fn forget(&self) -> Answer<()>;
 }
 
+/// Whether all that was sent on the stream of a request is read, in its extensions.
+#[derive(Clone)]
+pub(crate) struct ReadState(pub(crate) Arc<dyn Fn() -> bool + Send + Sync>);
+
 /// The stream of a request, in its extensions. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct ResumableStream {

@@ -272,7 +272,7 @@ pub(super) fn judge<T>(result: &Result<T, CallError>, limits: &Limits) -> Breake
     let is_own_failure = match error {
         CallError::FuelExhausted { limit, .. } => *limit >= limits.fuel,
         CallError::CpuExhausted { limit, .. } => *limit >= limits.cpu,
-        CallError::DeadlineExceeded { limit } => *limit >= limits.deadline,
+        CallError::DeadlineExceeded { limit } => *limit >= limits.deadline(),
         CallError::MemoryExceeded { .. }
         | CallError::TableExceeded { .. }
         | CallError::InstancesExceeded { .. }

@@ -206,13 +206,12 @@ impl Authority {
     /// Whether a request may be sent. The first grant that covers it says how.
     pub fn http(&self, target: &HttpTarget) -> Result<&HttpGrant, Denial> {
         let grant = self.granted.http.iter().find(|grant| grant.allow.covers(target));
-        let requested = self.requested.http.iter().any(|pattern| pattern.covers(target));
-        let denial = match grant {
-            Some(grant) if requested => return Ok(grant),
-            Some(_) => Denial::not_requested,
-            None => Denial::not_granted,
-        };
-        Err(denial(&self.plugin, Capability::Http { request: target.to_string() }))
+        let request = || target.to_string();
+        match (grant, self.requested.http.iter().find(|pattern| pattern.covers(target))) {
+            (Some(grant), Some(_)) => Ok(grant),
+            (None, Some(requested)) => Err(Denial::http_not_granted(&self.plugin, request(), requested)),
+            (_, None) => Err(Denial::not_requested(&self.plugin, Capability::Http { request: request() })),
+        }
     }
 
     /// Whether a secret may be sent to this host.
@@ -221,8 +220,8 @@ impl Authority {
         let requested = self.requested.secrets.iter().any(|known| known == name);
         let denial = match grant {
             Some(grant) if requested => return Ok(grant),
-            Some(_) => Denial::not_requested,
-            None => Denial::not_granted,
+            None if requested => Denial::not_granted,
+            Some(_) | None => Denial::not_requested,
         };
         Err(denial(&self.plugin, Capability::Secrets { name: name.to_owned(), host: host.to_owned() }))
     }
@@ -283,11 +282,11 @@ impl Authority {
         }
     }
 
-    /// Requires both grant and request; the denial says which one is missing.
+    /// Requires both grant and request; the denial says which one is missing. Without the request, a grant would not help.
     fn both(&self, granted: bool, requested: bool, capability: impl Fn() -> Capability) -> Result<(), Denial> {
         match (granted, requested) {
-            (false, _) => Err(Denial::not_granted(&self.plugin, capability())),
-            (true, false) => Err(Denial::not_requested(&self.plugin, capability())),
+            (_, false) => Err(Denial::not_requested(&self.plugin, capability())),
+            (false, true) => Err(Denial::not_granted(&self.plugin, capability())),
             (true, true) => Ok(()),
         }
     }

@@ -39,12 +39,17 @@ impl BudgetUsage {
 impl Budget {
     /// The budget of a root call.
     pub fn root(limits: &Limits, now: Instant) -> Self {
-        Self::within(limits, now, None)
+        Self::within(limits, limits.deadline(), now, None)
+    }
+
+    /// That of a root call that becomes a task, of a tool that says that it may run long.
+    pub fn task(limits: &Limits, now: Instant) -> Self {
+        Self::within(limits, limits.task_deadline(), now, None)
     }
 
     /// The budget of a call nested in one that has `parent` left.
     pub fn nested(&self, limits: &Limits, now: Instant) -> Self {
-        Self::within(limits, now, Some(self))
+        Self::within(limits, limits.deadline(), now, Some(self))
     }
 
     pub fn started_at(&self) -> Instant {
@@ -57,8 +62,8 @@ impl Budget {
         Self { fuel: self.fuel.map(|fuel| fuel / u64::from(calls)), cpu: self.cpu.map(|cpu| cpu / calls), ..self }
     }
 
-    fn within(limits: &Limits, now: Instant, parent: Option<&Self>) -> Self {
-        let deadline = parent.map_or(now + limits.deadline, |p| p.deadline.min(now + limits.deadline));
+    fn within(limits: &Limits, time: Duration, now: Instant, parent: Option<&Self>) -> Self {
+        let deadline = parent.map_or(now + time, |p| p.deadline.min(now + time));
         let fuel_left = parent.and_then(|p| p.fuel);
         let cpu_left = parent.and_then(|p| p.cpu);
         let (fuel, cpu) = match limits.metering {

@@ -4,7 +4,7 @@
 //! would allow it: a model with a shell ran it.
 
 use super::names::is_name;
-use super::{Access, AddressClass, Capability, PluginId};
+use super::{Access, AddressClass, Capability, HttpPattern, PluginId};
 use bytesize::ByteSize;
 
 /// A refused use of authority. Its text is for plugins and models.
@@ -44,9 +44,7 @@ impl Denial {
             Capability::Publish => ("is not granted", "publish = true".to_owned()),
             Capability::Events { name } => ("is not granted", format!(r#"events = ["{}"]"#, word(name))),
             Capability::Connections { name } => ("is not granted", format!(r#"connections = ["{}"]"#, word(name))),
-            Capability::Http { request } => {
-                ("is not granted", format!(r#"http = [{{ allow = "{}" }}]"#, origin(request)))
-            }
+            Capability::Http { request } => ("is not granted", http_line(&origin(request))),
             Capability::Secrets { name, host } => (
                 "is not granted for this host",
                 format!(r#"secrets = [{{ name = "{}", hosts = ["{}"] }}]"#, word(name), word(host)),
@@ -59,6 +57,19 @@ impl Denial {
             }
         };
         Self { remedy: to_allow(plugin, &line), advice: ASK_THE_USER, capability, reason }
+    }
+
+    /// The operator has not granted a request that the manifest asks for with this pattern.
+    pub fn http_not_granted(plugin: &PluginId, request: String, requested: &HttpPattern) -> Self {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || " ,:/._~-[]".contains(c);
+        // Of many hosts, only the one that was asked for.
+        let pattern = match requested.names_one_host() && requested.as_str().chars().all(is_plain) {
+            true => requested.to_string(),
+            false => origin(&request),
+        };
+        let line = http_line(&pattern);
+        let capability = Capability::Http { request };
+        Self { remedy: to_allow(plugin, &line), advice: ASK_THE_USER, capability, reason: "is not granted" }
     }
 
     /// The path is in a directory that was granted for reading only, at `guest`.
@@ -138,10 +149,10 @@ impl Denial {
         Self { capability, reason: "would grow by more than a call may write", advice: ASK_THE_USER, remedy }
     }
 
-    /// The operator granted it, but the plugin's manifest does not request it.
+    /// The plugin's manifest does not request it, whether it is granted or not.
     pub fn not_requested(plugin: &PluginId, capability: Capability) -> Self {
         let remedy = format!(
-            "It is granted, but the manifest of `{}` does not request it: only a build of the plugin that requests {} can use the grant",
+            "The manifest of `{}` does not request it, so no grant has an effect: only a build of the plugin that requests it can have it, under {}",
             plugin.name,
             capability.key(),
         );
@@ -190,12 +201,18 @@ fn word(name: &str) -> &str {
     if is_name(name, 128, "._-") { name } else { "<name>" }
 }
 
+/// The grant of requests. A host on this machine or in a private network needs a word more.
+fn http_line(pattern: &str) -> String {
+    let inside = HttpPattern::new(pattern).is_ok_and(|pattern| pattern.is_inside());
+    format!(r#"http = [{{ allow = "{pattern}"{} }}]"#, if inside { ", private = true" } else { "" })
+}
+
 /// The pattern to suggest in a remedy: method and server of the refused request.
 fn origin(request: &str) -> String {
     let (method, url) = request.split_once(' ').unwrap_or(("GET", request));
     let (scheme, rest) = url.split_once("://").unwrap_or(("https", url));
     let text = format!("{method} {scheme}://{}/", rest.split('/').next().unwrap_or_default());
-    match super::HttpPattern::new(&text) {
+    match HttpPattern::new(&text) {
         Ok(_) => text,
         Err(_) => "GET https://<host>/".to_owned(),
     }

@@ -4,9 +4,10 @@
 //! `[METHOD[,METHOD...] ]SCHEME://HOST[:PORT][/PATH]`.
 
 use super::http_target::{HttpTarget, METHODS};
-use super::{HostPattern, RequestPath};
+use super::{AddressClass, HostPattern, RequestPath};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 /// The longest pattern, in bytes. Bounds what an operator has to read.
@@ -99,11 +100,23 @@ impl HttpPattern {
             && self.path.is_below(other.path.as_str())
     }
 
-    /// The host to name in a grant of a secret: of an https pattern with a host name, else `None`.
+    /// The host to name in a grant of a secret, which is sent over TLS or to this machine: none without a host name.
     pub fn secret_host(&self) -> Option<String> {
         match &self.host {
-            HttpHost::Named(pattern) if self.secure => Some(pattern.as_str().to_owned()),
+            HttpHost::Named(pattern) if self.secure || self.is_inside() => Some(pattern.as_str().to_owned()),
             HttpHost::Named(_) | HttpHost::Any | HttpHost::Address(_) => None,
+        }
+    }
+
+    /// Whether it names this machine, or an address of a private network. Other names are known when they are resolved.
+    pub fn is_inside(&self) -> bool {
+        match &self.host {
+            HttpHost::Any => false,
+            HttpHost::Named(pattern) => pattern.as_str() == "localhost" || pattern.as_str().ends_with(".localhost"),
+            HttpHost::Address(text) => text
+                .trim_matches(['[', ']'])
+                .parse()
+                .is_ok_and(|address: IpAddr| matches!(AddressClass::from_ip(address), AddressClass::Private(_))),
         }
     }
 

@@ -61,17 +61,18 @@ pub fn limit_table() -> Vec<LimitRow> {
 fn of_calls() -> Vec<LimitRow> {
     use LimitScope::{Call, Plugin, Setting, Tree};
     let Limits {
-        metering, fuel, cpu, extensions, memory, deadline, output, chunk, chunks, overflow, survive, calls, depth, parallel, call_arguments,
+        metering, fuel, cpu, extensions, memory, deadline: _, output, chunk, chunks, overflow, survive, calls, depth, parallel, call_arguments,
         call_results, reverse_call_wait, questions, answer_timeout, file_growth, open_files, log, log_lines, handles,
         table_elements, hostcall, concurrent, queue, rate, breaker,
     } = Limits::default();
     let BreakerLimits { failures, within, open, at_most } = breaker;
+    let deadlines = format!("{}, {}", time(Limits::default().deadline()), time(Limits::default().task_deadline()));
     vec![
         row("limits.metering", format!("{metering:?}").to_lowercase(), Setting, "which of `fuel` and `cpu` counts"),
         row("limits.fuel", fuel, Tree, "computing; concurrent calls get equal shares"),
         row("limits.cpu", time(cpu), Tree, "computing, under `metering = \"ticks\"`; likewise"),
         row("limits.extensions", extensions, Tree, "how often the user of a task may add as much again"),
-        row("limits.deadline", time(deadline), Tree, "time; paused while the client is asked"),
+        row("limits.deadline", deadlines, Tree, "time; paused while the client is asked. A task has the second whose tool says that it may run long"),
         row("limits.output", output, Tree, "chunks of the call, and those of called tools that it passes on, and its result"),
         row("limits.chunks", chunks, Tree, "number of these chunks"),
         row("limits.calls", calls, Tree, "reverse calls; and, counted apart, requests to connected accounts"),

@@ -47,9 +47,10 @@ pub struct Limits {
     /// Linear memory of all the instances of a call together. Bounds a guest that fills the host's memory.
     #[serde(serialize_with = "exact_size")]
     pub memory: ByteSize,
-    /// Wall-clock time including waiting. Bounds a guest that holds a connection without computing.
-    #[serde(with = "humantime_serde")]
-    pub deadline: Duration,
+    /// Wall-clock time including waiting; absent: see [`Limits::deadline`]. Bounds a guest that holds a connection without
+    /// computing.
+    #[serde(with = "humantime_serde", skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Duration>,
     /// Result and chunks of a call together. Bounds what one call puts on the wire and into the client's memory.
     #[serde(serialize_with = "exact_size")]
     pub output: ByteSize,
@@ -123,7 +124,7 @@ impl Default for Limits {
             cpu: Duration::from_secs(5),
             extensions: 0,
             memory: ByteSize::mib(64),
-            deadline: Duration::from_secs(30),
+            deadline: None,
             output: ByteSize::mib(8),
             chunk: ByteSize::kib(64),
             chunks: 10_000,
@@ -163,6 +164,17 @@ impl Limits {
     /// The most concurrent calls of any plugin: never all that the host runs.
     pub const CONCURRENT_CEILING: u32 = 120;
 
+    /// How long a call may take.
+    pub fn deadline(&self) -> Duration {
+        self.deadline.unwrap_or(Duration::from_secs(30))
+    }
+
+    /// How long a call may take that becomes a task, of a tool that says that it may run long. An operator who has set a deadline
+    /// has set it for these calls, too.
+    pub fn task_deadline(&self) -> Duration {
+        self.deadline.unwrap_or(Duration::from_secs(60 * 60))
+    }
+
     /// Refuses limits beyond the host's own.
     pub fn check(&self) -> Result<(), RangeError> {
         let time = |key, value, max| check_duration(key, value, Duration::from_millis(1)..=max);
@@ -170,7 +182,7 @@ impl Limits {
         time("limits.cpu", self.cpu, LONGEST)?;
         check_range("limits.extensions", self.extensions, 0..=1_000)?;
         check_range("limits.memory", self.memory, ByteSize::kib(64)..=Self::MEMORY_CEILING)?;
-        time("limits.deadline", self.deadline, LONGEST)?;
+        time("limits.deadline", self.deadline(), LONGEST)?;
         check_range("limits.output", self.output, ByteSize::b(0)..=ByteSize::mib(256))?;
         check_range("limits.chunk", self.chunk, ByteSize::b(1)..=ByteSize::mib(4))?;
         check_range("limits.chunks", self.chunks, 0..=10_000_000)?;
@@ -222,7 +234,8 @@ mod tests {
                 .unwrap();
         assert_eq!(limits.metering, Metering::Ticks);
         assert_eq!(limits.memory, ByteSize::mib(32));
-        assert_eq!(limits.deadline, Duration::from_secs(90));
+        assert_eq!((limits.deadline(), limits.task_deadline()), (Duration::from_secs(90), Duration::from_secs(90)));
+        assert!(Limits::default().task_deadline() > Limits::default().deadline());
         assert!(toml::from_str::<Limits>("gas = 1").is_err());
     }
 

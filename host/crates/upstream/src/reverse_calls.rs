@@ -111,7 +111,7 @@ impl ReverseCalls {
 
     /// What a reverse call may use that begins now. Nothing in it is renewed, its time neither.
     pub(super) fn reserve(&self) -> Result<(Budget, BudgetShare), Exhaustion> {
-        let (now, limit) = (self.scope.pausable_clock.now(), self.offer.limits.deadline);
+        let (now, limit) = (self.scope.pausable_clock.now(), self.offer.limits.deadline());
         let own = now + limit.saturating_sub(self.serving.elapsed());
         let deadline = self.scope.caller_ends.map_or(own, |ends| own.min(ends));
         let time = deadline.saturating_duration_since(now);

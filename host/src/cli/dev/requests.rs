@@ -34,7 +34,7 @@ impl UngrantedRequests {
         } else {
             Grants::default()
         };
-        let proposals = propose_grants(&ungranted_requests(&requests, &grants));
+        let proposals = propose_grants(&ungranted_requests(&requests, &grants), &requests);
         let text =
             if proposals.is_empty() { String::new() } else { describe(id, component, &proposals, file, is_there) };
         let is_new = text != self.said;
@@ -76,7 +76,7 @@ mod tests {
         let id = PluginId::new(Side::Server, "a").unwrap();
         let describe = |file: &str, is_there| {
             let file = ConfigFile { config: file.into() };
-            super::describe(&id, Path::new("/a/a.wasm"), &propose_grants(&requests), &file, is_there)
+            super::describe(&id, Path::new("/a/a.wasm"), &propose_grants(&requests, &requests), &file, is_there)
         };
         let there = describe("portcullis.toml", true);
         assert!(there.contains("denied. To grant it:\n  portcullis grant a 'filesystem = [{"), "{there}");

@@ -51,7 +51,7 @@ impl ConsentOptions {
         if self.yes {
             return Ok(Some(grants));
         }
-        let proposals = propose_grants(ask.news);
+        let proposals = propose_grants(ask.news, ask.requested);
         if !std::io::stdin().is_terminal() {
             anyhow::bail!("{}", unattended(&self.yes_grant, &proposals, ask.command));
         }
@@ -78,13 +78,16 @@ impl ConsentRequest<'_> {
     /// Asks about one line, which the user can grant, edit or leave out. None at the end of input.
     fn one(&self, grants: &mut Table, proposal: &GrantProposal) -> Option<()> {
         println!("  {}", printable(&proposal.line));
-        let prompt = match proposal.choose {
-            None => "  Grant this? [y/N/edit] ",
-            Some(Choice::Directory) => "  Which directory? (Enter: none, edit: write the line) ",
-            Some(Choice::SecretHost | Choice::PageHost) => "  Which host? (Enter: none, edit: write the line) ",
+        let prompt = match (proposal.choose, &proposal.suggested) {
+            (None, _) => "  Grant this? [y/N/edit] ".to_owned(),
+            (Some(Choice::Directory), _) => "  Which directory? (Enter: none, edit: write the line) ".to_owned(),
+            (Some(_), None) => "  Which host? (Enter: none, edit: write the line) ".to_owned(),
+            (Some(_), Some(host)) => {
+                format!("  Which host? (y: {}, Enter: none, edit: write the line) ", printable(host))
+            }
         };
         loop {
-            let input = read_line(prompt)?;
+            let input = read_line(&prompt)?;
             match (input.to_ascii_lowercase().as_str(), proposal.choose, parse_yes_no(&input)) {
                 ("", ..) | (_, _, Some(false)) => return Some(()),
                 ("e" | "edit", ..) => match read_line("  The line, or nothing to leave it out: ")? {
@@ -102,6 +105,11 @@ impl ConsentRequest<'_> {
                         return Some(());
                     }
                 }
+                (_, Some(_), Some(true)) => match &proposal.suggested {
+                    Some(host) if self.add(grants, &proposal.with_choice(host, "")) => return Some(()),
+                    Some(_) => {}
+                    None => println!("  Type a host, such as example.com, or Enter for none."),
+                },
                 (_, Some(_), _) if self.add(grants, &proposal.with_choice(&input, "")) => return Some(()),
                 (_, Some(_), _) => {}
             }
@@ -172,7 +180,7 @@ mod tests {
     #[test]
     fn the_message_contains_one_command() {
         let requests: Requests = toml::from_str("env = [\"TZ\"]\nfilesystem = \"read\"").unwrap();
-        let text = unattended(&[], &propose_grants(&requests), "portcullis plugin install ./a.wasm");
+        let text = unattended(&[], &propose_grants(&requests, &requests), "portcullis plugin install ./a.wasm");
         assert!(
             text.contains("install ./a.wasm --yes \\\n") && text.contains("--yes-grant 'env = [\"TZ\"]'"),
             "{text}"

@@ -27,6 +27,12 @@ pub(super) fn candidate(id: &PluginId, reference: &str, new: &Candidate) {
         Some(signer) => println!("  signed  by {}", printable(signer)),
         None => println!("  signed  by nobody: only the source vouches for its author"),
     }
+    show::claims(&version.claims, &version.published_claims);
+    show::offered_items(&examined.offer);
+    println!("\nIt imports (without a grant these return an error or nothing)");
+    show::imports(&version.imports);
+    show::suspicious(&find_suspicions(&examined.offer));
+    // Last, since long schemas scroll away what comes before them.
     println!("\nIt requests");
     let wants = capabilities::requested_capabilities(&version.requests);
     for want in &wants {
@@ -36,11 +42,6 @@ pub(super) fn candidate(id: &PluginId, reference: &str, new: &Candidate) {
     if wants.is_empty() {
         println!("  nothing");
     }
-    show::suspicious(&find_suspicions(&examined.offer));
-    show::claims(&version.claims, &version.published_claims);
-    show::offered_items(&examined.offer);
-    println!("\nIt imports (without a grant these return an error or nothing)");
-    show::imports(&version.imports);
 }
 
 /// Warnings about a component before its first installation.

@@ -44,7 +44,6 @@ impl Table {
             ("protocol version", &seen["protocolVersion"], json!(version)),
             ("calls of the client's functions", &seen["served"], served),
             ("questions to the client", &seen["asked"], asked),
-            ("reverse calls", &result["_meta"]["dev.portcullis/usage"]["calls"], json!(DAYS + 1)),
             ("isError", &json!(result["isError"] == true), json!(false)),
             ("event", &result["structuredContent"]["event"], event()),
             ("days", &json!(result["structuredContent"]["days"].as_array().map_or(0, Vec::len)), json!(DAYS)),

@@ -54,8 +54,8 @@ fn odd_definitions_lose_only_their_check() {
             70_000
         );
         assert_eq!(of("copied")["description"], "See the [2Jdocumentation");
-        assert_eq!(of("persian")["title"], "می\u{200c}خواهم");
-        assert_eq!(of("Bao_Cun_Wen_Jian")["title"], "保存文件");
+        assert_eq!(of("persian")["title"], "%s: می\u{200c}خواهم");
+        assert_eq!(of("Bao_Cun_Wen_Jian")["title"], "%s: 保存文件");
         assert_eq!(of("Bao_Cun_Wen_Jian")["_meta"]["dev.portcullis/source"]["tool"], "保存文件");
         // The server has the last word on what nobody has checked.
         for name in ["look-ahead", "long", "Bao_Cun_Wen_Jian", "two_words", "hidden", "bare"] {

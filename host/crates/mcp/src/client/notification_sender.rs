@@ -2,6 +2,7 @@
 //! status.
 
 use super::format::NotificationFormat;
+use crate::resumable_stream::ReadState;
 use rmcp::model::{GetExtensions as _, RequestId, ServerNotification};
 use rmcp::service::{OriginatingRequestId, Peer, RequestContext, RoleServer, ServiceError};
 use runtime::imports::ProgressReport;
@@ -15,11 +16,14 @@ pub(crate) struct NotificationTarget {
     request: RequestId,
     /// Of a call that goes on when its client is gone: whether it is.
     gone: Option<AtomicBool>,
+    /// Of a stream that keeps what its client does not read.
+    read: Option<ReadState>,
 }
 
 impl NotificationTarget {
     pub(super) fn new(format: NotificationFormat, context: &RequestContext<RoleServer>) -> Self {
-        Self { format, peer: context.peer.clone(), request: context.id.clone(), gone: None }
+        let read = context.extensions.get().cloned();
+        Self { format, peer: context.peer.clone(), request: context.id.clone(), gone: None, read }
     }
 
     /// Nothing fails when the client is gone.
@@ -40,8 +44,9 @@ pub(crate) enum NotificationSender {
 impl NotificationSender {
     /// `call` is the id of the call that the notifications are about.
     pub(crate) fn new(target: Option<NotificationTarget>, call: &Arc<str>) -> Self {
-        let named = |NotificationTarget { format, peer, request, gone }| {
-            Arc::new(NotificationTarget { format: format.with_call_id(call), peer, request, gone })
+        let named = |target: NotificationTarget| {
+            let format = target.format.with_call_id(call);
+            Arc::new(NotificationTarget { format, ..target })
         };
         target.map_or(Self::Nobody, |target| Self::Request(named(target)))
     }
@@ -60,6 +65,20 @@ impl NotificationSender {
             Self::Nobody => false,
             Self::Request(target) => target.format.reads_progress(),
             Self::Task(_) => true,
+        }
+    }
+
+    /// Whether somebody waits for progress, and would give up a call that is silent.
+    pub(super) fn expects_progress(&self) -> bool {
+        matches!(self, Self::Request(target) if target.format.reads_progress())
+    }
+
+    /// Whether its client has read what was sent so far. Nothing is repeated for one that is away: it would be kept, and hold up
+    /// the call in the end.
+    pub(super) fn is_read(&self) -> bool {
+        match self {
+            Self::Request(target) => target.read.as_ref().is_none_or(|read| (read.0)()),
+            Self::Nobody | Self::Task(_) => false,
         }
     }
 

@@ -7,10 +7,12 @@ use platform::text::truncate_with;
 use runtime::imports::ProgressReport;
 use std::pin::Pin;
 use std::time::Duration;
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 
 /// Time between two notifications.
 const INTERVAL: Duration = Duration::from_millis(100);
+/// How long a call may be silent until its client hears that it runs: many give a call up of which they hear nothing for a minute.
+const SILENCE: Duration = Duration::from_secs(10);
 /// Bytes of a message, which is for one line of a screen.
 const MAX_MESSAGE: usize = 1_000;
 /// A chunk moves progress, which must grow with every notification, by one part of so many: little enough to leave the tool's
@@ -26,6 +28,10 @@ pub(crate) struct MergedProgress {
     waiting: Option<ProgressReport>,
     /// Runs since the last notification.
     pause: Option<Pin<Box<Sleep>>>,
+    /// Likewise, for as long as a call may be silent.
+    silence: Option<Pin<Box<Sleep>>>,
+    /// That of the last notification that had one.
+    message: Option<String>,
 }
 
 impl MergedProgress {
@@ -42,17 +48,41 @@ impl MergedProgress {
 
     /// A chunk, by its text.
     pub(crate) fn chunk(&mut self, text: String) {
-        let next = |(done, total)| ProgressReport { done: step(done), total, message: None };
-        let report = self.waiting.take().unwrap_or_else(|| next(self.sent.unwrap_or_default()));
+        let report = self.waiting.take().unwrap_or_else(|| self.next());
         self.waiting = Some(ProgressReport { message: Some(shortened(text)), ..report });
     }
 
-    /// Waits until there is a report to send. Never, if nothing waits.
-    pub(crate) async fn due(&mut self) {
+    /// The call still runs: what was said last is said again, if nothing new waits.
+    pub(crate) fn repeat(&mut self) {
         if self.waiting.is_none() {
-            return std::future::pending().await;
+            let message = self.message.clone().unwrap_or_else(|| "still running".to_owned());
+            self.waiting = Some(ProgressReport { message: Some(message), ..self.next() });
         }
-        if let Some(pause) = &mut self.pause {
+    }
+
+    /// Something was sent.
+    pub(crate) fn is_heard(&mut self) {
+        if let Some(silence) = &mut self.silence {
+            silence.as_mut().reset(Instant::now() + SILENCE);
+        }
+    }
+
+    /// A little more than the last notification.
+    fn next(&self) -> ProgressReport {
+        let (done, total) = self.sent.unwrap_or_default();
+        ProgressReport { done: step(done), total, message: None }
+    }
+
+    /// Waits until there is a report to send; if none waits, until the call was silent for long, for a client that `expects`
+    /// progress.
+    pub(crate) async fn due(&mut self, expects: bool) {
+        if self.waiting.is_none() {
+            if !expects {
+                return std::future::pending().await;
+            }
+            self.silence.get_or_insert_with(|| Box::pin(sleep(SILENCE))).await;
+            self.silence = None;
+        } else if let Some(pause) = &mut self.pause {
             pause.await;
             self.pause = None;
         }
@@ -62,13 +92,15 @@ impl MergedProgress {
     pub(crate) fn take(&mut self) -> Option<ProgressReport> {
         let report = self.waiting.take()?;
         self.sent = Some((report.done, report.total));
+        self.message = report.message.clone().or(self.message.take());
         self.pause = Some(Box::pin(sleep(INTERVAL)));
+        self.is_heard();
         Some(report)
     }
 
-    /// Ends the pause: the timer of a parked call would hold the memory of a task.
+    /// Ends the timers: those of a parked call would hold the memory of a task.
     pub(crate) fn rest(&mut self) {
-        self.pause = None;
+        (self.pause, self.silence) = (None, None);
     }
 }
 
@@ -93,14 +125,14 @@ mod tests {
     async fn what_comes_at_once_is_one_report() {
         let mut progress = MergedProgress::default();
         progress.report(report(1.0, "one"));
-        progress.due().await;
+        progress.due(false).await;
         assert_eq!(progress.take().unwrap().message.unwrap(), "one");
         let start = SystemClock.now();
         for n in 2..5_000 {
             progress.report(report(f64::from(n) / 1_000.0, ""));
             progress.chunk(format!("chunk {n}"));
         }
-        progress.due().await;
+        progress.due(false).await;
         assert!(SystemClock.now() - start >= INTERVAL);
         let sent = progress.take().unwrap();
         assert_eq!((sent.done, sent.message.as_deref()), (4.999, Some("chunk 4999")));
@@ -125,6 +157,27 @@ mod tests {
         for done in [1e9, 1e15, -1e15, f64::MAX / 2.0] {
             assert!(step(done) > done, "{done}");
         }
+    }
+
+    #[test]
+    fn a_silent_call_says_again_what_it_said() {
+        let mut progress = MergedProgress::default();
+        let mut said = |change: &dyn Fn(&mut MergedProgress)| {
+            change(&mut progress);
+            let ProgressReport { done, total, message } = progress.take().unwrap();
+            (done, total, message.unwrap_or_default())
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let _entered = runtime.enter();
+        let text = |text: &str| text.to_owned();
+        assert_eq!(said(&MergedProgress::repeat), (1e-6, None, text("still running")));
+        assert_eq!(said(&|it| it.report(report(3.0, "three"))), (3.0, Some(9.0), text("three")));
+        assert_eq!(said(&MergedProgress::repeat), (3.000_001, Some(9.0), text("three")));
+        assert_eq!(said(&MergedProgress::repeat), (3.000_002, Some(9.0), text("three")));
+        // What waits already is not replaced.
+        progress.report(report(4.0, "four"));
+        progress.repeat();
+        assert_eq!(progress.take().unwrap().message.unwrap(), "four");
     }
 
     #[tokio::test]

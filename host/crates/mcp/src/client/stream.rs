@@ -177,11 +177,15 @@ impl EventStream {
         sender: &NotificationSender,
         leave: &CancellationToken,
     ) -> Result<ForwardEnd, ServiceError> {
+        let expects_progress = sender.expects_progress();
         loop {
             let Self { from, ring, progress, .. } = &mut *self;
             let event = tokio::select! {
                 biased;
-                () = progress.due() => {
+                () = progress.due(expects_progress) => {
+                    if sender.is_read() {
+                        progress.repeat();
+                    }
                     self.send_progress(sender).await?;
                     continue;
                 }
@@ -274,7 +278,10 @@ impl EventStream {
             CallEvent::Ring | CallEvent::Request(_) => None,
         };
         match notification {
-            Some(notification) => sender.send(notification).await,
+            Some(notification) => {
+                self.progress.is_heard();
+                sender.send(notification).await
+            }
             None => Ok(()),
         }
     }

@@ -47,6 +47,8 @@ pub(super) struct Meta<'a> {
     pub(super) correlation: Option<String>,
     #[serde(default, deserialize_with = "text")]
     pub(super) traceparent: Option<String>,
+    #[serde(rename = "dev.portcullis/usage", default)]
+    pub(super) asks_usage: bool,
 }
 
 /// How the names of this host's own extensions begin. They change how a request is answered.
@@ -134,7 +136,7 @@ mod tests {
         let add = |field: &str| format!("{}{field}}}", &META[..META.len() - 1]);
         for meta in [
             add(r#","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"}"#),
-            add(r#","traceparent":"00-a-b-01","dev.portcullis/correlationId":"c\u0031""#),
+            add(r#","traceparent":"00-a-b-01","dev.portcullis/correlationId":"c\u0031","dev.portcullis/usage":true"#),
         ] {
             let parsed = message("", r#","requestState":"s","inputResponses":{"k":7}"#, &meta);
             let Params { request_state, input_responses, .. } = parse(parsed.as_bytes()).expect(&meta).params;
@@ -156,6 +158,7 @@ mod tests {
             message("", "", &add(r#","progressToken":1"#)),
             message("", "", &add(r#","io.modelcontextprotocol/clientInfo":{"name":"\ud800"}"#)),
             message("", "", &add(r#","traceparent":1"#)),
+            message("", "", &add(r#","dev.portcullis/usage":1"#)),
             message("", "", &add(r#","dev.portcullis/correlationId":null"#)),
             message("", "", &add(r#","dev.portcullis/idempotencyKey":"k""#)),
             message("", "", &add(r#","io.modelcontextprotocol/logLevel":"info""#)),

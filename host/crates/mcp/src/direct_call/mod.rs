@@ -41,6 +41,7 @@ pub(crate) struct DirectCall {
     id: RequestId,
     round: RunningRound,
     cancel: CancellationToken,
+    asks_usage: bool,
 }
 
 impl DirectCall {
@@ -83,7 +84,7 @@ impl DirectCall {
     ) -> Option<Self> {
         let Message { id, params, .. } = message;
         let Params { name, arguments, request_state, input_responses, meta } = params;
-        let abilities = meta.abilities()?;
+        let (abilities, asks_usage) = (meta.abilities()?, meta.asks_usage);
         let follower = TaskFollower::new(meta.declares_tasks(), server.fallback_tools, Remedies::Withheld);
         let catalog = &lists.catalog;
         let is_other = server.is_fallback_tool(name)
@@ -117,7 +118,7 @@ impl DirectCall {
             task: None,
         };
         let round = round::begin(server, request).ok()?;
-        Some(Self { id, round, cancel })
+        Some(Self { id, round, cancel, asks_usage })
     }
 
     pub(crate) fn id(&self) -> &RequestId {
@@ -126,7 +127,7 @@ impl DirectCall {
 
     /// Runs the call and writes its answer. `end` is cancelled when the server does not wait any longer.
     pub(crate) async fn run(self, server: &Arc<ServerContext>, end: &CancellationToken) -> DirectResponse {
-        let Self { id, round, cancel } = self;
+        let Self { id, round, cancel, asks_usage } = self;
         let mut running = CancelOnDrop::new(catch_panic(round), cancel);
         let ended = running.finish(end).await.unwrap_or(Err(CallError::Internal));
         let outcome = match ended.unwrap_or_else(|error| Err(ErrorData::internal_error(error.to_string(), None))) {
@@ -140,7 +141,7 @@ impl DirectCall {
         };
         let (finished, record) = outcome;
         let (bytes, server, about) = (finished.usage.output_bytes, server.clone(), record.clone());
-        let write = move || response::write_result(&id, finished, &record, &server.server_info);
+        let write = move || response::write_result(&id, finished, &record, &server.server_info, asks_usage);
         work_in_pool_if_large(bytes, || about.owner(), write).await
     }
 }

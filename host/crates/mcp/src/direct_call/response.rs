@@ -65,6 +65,7 @@ pub(super) fn write_result(
     finished: FinishedCall,
     record: &ChunkRecord,
     server_info: &Value,
+    asks_usage: bool,
 ) -> DirectResponse {
     let FinishedCall { result, usage, clean_up, refused_files, .. } = finished;
     let mut said = Map::new();
@@ -83,7 +84,7 @@ pub(super) fn write_result(
         server_info,
         call: record.call_id(),
         correlation: record.correlation(),
-        usage: &usage,
+        usage: asks_usage.then_some(&usage),
         error: error.as_ref(),
         stream: record.summary(),
         said: &said,

@@ -23,18 +23,23 @@ pub(crate) fn tools() -> impl Iterator<Item = Tool> {
         "maximum": MAX_WAIT,
         "description": format!("Seconds to wait for the end of the task; {DEFAULT_WAIT} if left out")
     });
+    let after = json!({
+        "type": "integer",
+        "minimum": 0,
+        "description": "Shows only the output after the chunk with this `seq`; all of it if left out"
+    });
     let status = task_tool(
         TASK_STATUS,
         "See how a task stands",
         "Says how a task stands that another tool's call has become: working, completed, failed or cancelled, its last message and its output so far.",
-        json!({}),
+        json!({ "after": after }),
         ToolAnnotations::from_raw(None, Some(true), None, None, Some(false)),
     );
     let result = task_tool(
         TASK_RESULT,
         "Wait for a task",
         "Waits for the end of a task and returns the result of its tool. If it takes longer, says so: then call it again.",
-        json!({ "wait": wait }),
+        json!({ "wait": wait, "after": after }),
         ToolAnnotations::from_raw(None, Some(true), None, None, Some(false)),
     );
     let cancel = task_tool(

@@ -6,12 +6,15 @@ use plugins::offer::PluginTool;
 use protocol::content::{to_annotations, to_icons};
 use protocol::names::SOURCE_META;
 use rmcp::model::{JsonObject, MetaObject, Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations};
-use runtime::imports::{Prompt as OurPrompt, ResourceInfo, ResourceTemplate as OurTemplate, to_portable};
+use runtime::imports::{Execution, Prompt as OurPrompt, ResourceInfo, ResourceTemplate as OurTemplate, to_portable};
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
+
+/// Keeps Claude from hiding a tool behind a search of its own: those of code mode are that search.
+const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
 
 /// Each list is sorted by its key.
 pub(crate) struct CatalogLists {
@@ -28,7 +31,15 @@ pub(crate) struct CatalogLists {
 impl CatalogLists {
     /// `fallback_tools` adds tools that do the same as requests of our own extensions.
     pub(crate) fn new(catalog: Arc<Catalog>, fallback_tools: bool) -> Self {
-        let mut tools: Vec<Tool> = catalog.tools().map(|(name, exposed)| tool(name, exposed.tool())).collect();
+        let all_are_few = catalog.only().is_some();
+        let mut tools: Vec<Tool> = catalog
+            .tools()
+            .map(|(name, exposed)| {
+                let mut tool = tool(name, exposed.tool(), &exposed.plugin().id().name, fallback_tools);
+                tool.meta = all_are_few.then(|| MetaObject(Map::from_iter([(ALWAYS_LOAD.to_owned(), true.into())])));
+                tool
+            })
+            .collect();
         tools.extend(catalog.upstream_tools().map(|(name, upstream)| upstream_tool(name, upstream)));
         if fallback_tools {
             tools.extend(fallback_tools::tools());
@@ -68,11 +79,15 @@ fn has_header(schema: &JsonObject) -> bool {
     schema.iter().any(|(key, value)| key == "x-mcp-header" || of_value(value))
 }
 
-fn tool(name: &str, plugin_tool: &PluginTool) -> Tool {
+/// `whose` is the name of its plugin or server. Its title begins with it: some agents show nothing else when they ask whether a
+/// tool may be called.
+fn tool(name: &str, plugin_tool: &PluginTool, whose: &str, fallback_tools: bool) -> Tool {
     let described = &plugin_tool.tool;
     let mut tool = Tool::new(name.to_owned(), described.description.clone(), parse_schema(&described.input_schema));
-    tool.title = described.title.clone();
-    tool.output_schema = described.output_schema.as_deref().map(parse_schema);
+    tool.title = described.title.as_ref().map(|title| format!("{whose}: {title}"));
+    // A client refuses a result without what the schema promises, such as that its call goes on as a task.
+    let may_be_task = fallback_tools && described.execution != Execution::Inline;
+    tool.output_schema = described.output_schema.as_deref().filter(|_| !may_be_task).map(parse_schema);
     let hints = &described.annotations;
     let known = [hints.read_only, hints.destructive, hints.idempotent, hints.open_world];
     tool.annotations = known.iter().any(Option::is_some).then(|| {
@@ -89,11 +104,12 @@ fn parse_schema(text: &str) -> Arc<JsonObject> {
 
 /// Names the upstream, which wrote the description.
 fn upstream_tool(name: &str, upstream: &UpstreamTool) -> Tool {
-    let mut tool = tool(name, &upstream.tool);
+    let whose = &upstream.id.name;
+    let mut tool = tool(name, &upstream.tool, whose, false);
     let given = &upstream.tool.passed_on;
     tool.icons = given.get("icons").and_then(|icons| serde_json::from_value(icons.clone()).ok());
     if let Some(title) = given.get("annotations").and_then(|hints| hints["title"].as_str()) {
-        tool.annotations.get_or_insert_with(ToolAnnotations::default).title = Some(title.to_owned());
+        tool.annotations.get_or_insert_with(ToolAnnotations::default).title = Some(format!("{whose}: {title}"));
     }
     let mut meta = given.get("_meta").and_then(Value::as_object).cloned().unwrap_or_default();
     let source = json!({ "upstream": upstream.id.name, "tool": upstream.tool.tool.name });

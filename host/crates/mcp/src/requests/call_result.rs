@@ -35,6 +35,27 @@ pub(crate) enum CallResult {
     Resource(Option<ReadResourceResult>),
 }
 
+impl CallResult {
+    /// For a client that does not ask what the call cost. Many agents let their model read all of `_meta`.
+    pub(super) fn without_usage(mut self) -> Self {
+        let meta = match &mut self {
+            Self::Tool(result) => &mut result.meta,
+            Self::Prompt(result) => &mut result.meta,
+            Self::Resource(Some(result)) => &mut result.meta,
+            Self::Resource(None) => return self,
+        };
+        if let Some(meta) = meta {
+            meta.0.remove(USAGE_META);
+        }
+        self
+    }
+}
+
+/// Whether a request asks what its call costs.
+pub(super) fn asks_usage(context: &RequestContext<RoleServer>) -> bool {
+    context.meta.get(USAGE_META) == Some(&Value::Bool(true))
+}
+
 /// Whether a client is shown how to get more authority. Some agents let their model read all of a failed result, `_meta`
 /// included, and a model with a shell runs the command that it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -227,7 +248,8 @@ pub(crate) struct CallMeta<'a> {
     pub(crate) server_info: &'a Value,
     pub(crate) call: &'a str,
     pub(crate) correlation: Option<&'a str>,
-    pub(crate) usage: &'a CallUsage,
+    /// If its client asks for it.
+    pub(crate) usage: Option<&'a CallUsage>,
     pub(crate) error: Option<&'a CallError>,
     /// The summary of its chunks.
     pub(crate) stream: Option<Value>,
@@ -244,7 +266,9 @@ impl Serialize for CallMeta<'_> {
         }
         map.serialize_entry(SERVER_INFO_META, server_info)?;
         map.serialize_entry(CALL_META, call)?;
-        map.serialize_entry(USAGE_META, &Usage::new(usage))?;
+        if let Some(usage) = usage {
+            map.serialize_entry(USAGE_META, &Usage::new(usage))?;
+        }
         if let Some(error) = error {
             map.serialize_entry(ERROR_META, &error_to_json(error, Remedies::Withheld))?;
         }

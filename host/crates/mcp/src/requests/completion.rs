@@ -85,7 +85,10 @@ pub(crate) async fn complete(
     info.total = completion.total.map(|total| u32::try_from(total).unwrap_or(u32::MAX));
     info.has_more = Some(completion.has_more);
     let mut result = CompleteResult::new(info);
-    let mut meta = call_result::with_usage(&finished.usage, meta);
+    let mut meta = match call_result::asks_usage(&context) {
+        true => call_result::with_usage(&finished.usage, meta),
+        false => meta,
+    };
     meta.0.extend(finished.meta);
     result.meta = Some(meta);
     Ok(result)

@@ -1,7 +1,7 @@
 //! A request through rmcp that calls something: what it says is read from rmcp's context, and the end of its round becomes
 //! the result of its method.
 
-use super::call_result::Remedies;
+use super::call_result::{Remedies, asks_usage};
 use super::keyed_call::{self, KeyedRequest};
 use super::request_key;
 use super::round::{self, RoundRequest};
@@ -34,6 +34,18 @@ pub(crate) struct TargetRequest<'a> {
 
 /// Begins a call or resumes it, and serves one round.
 pub(crate) async fn dispatch(
+    server: &Arc<ServerContext>,
+    request: TargetRequest<'_>,
+    context: &RequestContext<RoleServer>,
+) -> Result<RoundResponse, ErrorData> {
+    let response = serve(server, request, context).await?;
+    Ok(match response {
+        RoundResponse::Complete(result) if !asks_usage(context) => RoundResponse::Complete(result.without_usage()),
+        response => response,
+    })
+}
+
+async fn serve(
     server: &Arc<ServerContext>,
     request: TargetRequest<'_>,
     context: &RequestContext<RoleServer>,

@@ -17,6 +17,7 @@ use tokio::sync::broadcast::error::RecvError;
 struct TaskParams {
     task: String,
     wait: Option<u64>,
+    after: Option<u64>,
 }
 
 pub(crate) async fn call(
@@ -27,7 +28,8 @@ pub(crate) async fn call(
 ) -> CallToolResult {
     let mut result = match name {
         TASK_STATUS | TASK_RESULT | TASK_CANCEL => {
-            let params = serde_json::from_value(arguments.into()).map_err(|error| error.to_string());
+            let params =
+                serde_json::from_value(arguments.into()).map_err(|error| format!("invalid arguments: {error}"));
             let called = match params {
                 Ok(params) => call_task_tool(server, principal, name, params).await.map_err(|error| error.to_string()),
                 Err(error) => Err(error),
@@ -44,7 +46,7 @@ async fn call_task_tool(
     server: &ServerContext,
     principal: &Principal,
     name: &str,
-    TaskParams { task: id, wait }: TaskParams,
+    TaskParams { task: id, wait, after }: TaskParams,
 ) -> Result<CallToolResult, TaskError> {
     if name == TASK_CANCEL {
         server.tasks.cancel(principal, &id).await?;
@@ -64,7 +66,8 @@ async fn call_task_tool(
             return Ok(result);
         }
     }
-    let document = task_resource::document(server, principal, &id, None).await?;
+    let query = after.map(|seq| format!("after={seq}"));
+    let document = task_resource::document(server, principal, &id, query.as_deref()).await?;
     let mut result = CallToolResult::success(vec![ContentBlock::text(document.to_string())]);
     result.structured_content = Some(document);
     Ok(result)

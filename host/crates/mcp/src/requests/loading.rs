@@ -1,8 +1,8 @@
-//! Requests that arrive while plugins are being loaded, and what clients are told of plugins that are missing.
+//! Requests that arrive while plugins are being loaded.
 
 use crate::client::progress_token::ProgressToken;
 use crate::server_context::ServerContext;
-use plugins::catalog::{Catalog, Missing, MissingPlugins};
+use plugins::catalog::{Catalog, Missing};
 use rmcp::model::{GetExtensions as _, JsonObject};
 use rmcp::service::{OriginatingRequestId, RequestContext, RoleServer};
 use runtime::imports::ProgressReport;
@@ -52,40 +52,7 @@ async fn report(server: &ServerContext, context: &RequestContext<RoleServer>) {
     }
 }
 
-/// What a new client is told of plugins that it will not find, or not yet. Their own words are not repeated.
-pub(crate) fn instructions(missing: &MissingPlugins) -> Option<String> {
-    if missing.is_empty() {
-        return None;
-    }
-    let named = |wanted: fn(&Missing) -> bool| {
-        let names: Vec<_> = missing.iter().filter(|(_, why)| wanted(why)).map(|(table, _)| short(table)).collect();
-        Some(names.join(", ")).filter(|names| !names.is_empty())
-    };
-    let failed = named(|why| matches!(why, Missing::Failed(_)))
-        .map(|names| format!("These plugins cannot be loaded: {names}. The log of the server says why."));
-    let loading = named(|why| *why == Missing::Loading)
-        .map(|names| format!("The tools of these plugins are announced when they are ready: {names}."));
-    Some(failed.into_iter().chain(loading).collect::<Vec<_>>().join(" "))
-}
-
 /// A plugin's name without its table.
 fn short(table: &str) -> &str {
     table.split_once('.').map_or(table, |(_, name)| name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn clients_are_told_what_is_missing_and_not_why() {
-        let missing = |entries: &[(&str, Missing)]| {
-            entries.iter().map(|(table, why)| ((*table).to_owned(), why.clone())).collect::<MissingPlugins>()
-        };
-        assert_eq!(instructions(&missing(&[])), None);
-        let both = missing(&[("plugins.a", Missing::Failed("secret path".into())), ("plugins.b", Missing::Loading)]);
-        let text = instructions(&both).unwrap();
-        assert!(text.contains("cannot be loaded: a.") && text.contains("ready: b."), "{text}");
-        assert!(!text.contains("secret"), "{text}");
-    }
 }

@@ -61,8 +61,9 @@ pub(super) fn begins(
     let tool = target.tool()?;
     match follower {
         TaskFollower::Nobody => return None,
-        // Clients refuse a result without the structured content that the tool's schema promises.
-        TaskFollower::Fallback if tool.output_schema.is_some() => return None,
+        // Clients refuse a result without the structured content that the tool's schema promises. Tools that say that they may
+        // run long are listed without it.
+        TaskFollower::Fallback if tool.output_schema.is_some() && tool.execution == Execution::Inline => return None,
         TaskFollower::Fallback | TaskFollower::Extension(_) => {}
     }
     // Nobody answers what a task asks whose client does not know tasks.
@@ -87,7 +88,12 @@ pub(super) fn begins(
 
 /// For a tool that is only called as a task, when the client cannot follow one.
 pub(super) fn needs_extension() -> ErrorData {
-    ErrorData::missing_required_client_capability(ClientCapabilities::builder().enable_tasks().build())
+    let mut error = ErrorData::missing_required_client_capability(ClientCapabilities::builder().enable_tasks().build());
+    error.message =
+        "this tool is only called as a task, and this client does not follow tasks: it has to declare the extension \
+                     io.modelcontextprotocol/tasks, or the operator sets `fallback-tools = true` under [server]"
+            .into();
+    error
 }
 
 /// When a call leaves its request, with the task that takes it over.

@@ -16,7 +16,6 @@ use runtime::engine::{Allowance, CallError, FuelAccount, PausableClock, Wait};
 use runtime::imports::{CallAuthority, CallContext, CallImports, CallScope, ClientCalls, ClientLink};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio_util::sync::CancellationToken;
 
 impl Runner {
     /// Starts a call: admission, its budget, and its imports.
@@ -56,7 +55,7 @@ impl Runner {
                 }
                 let parent = (lineage, budget_source);
                 let who = (&context.principal, journal.worked());
-                let admitted = self.admit_root(plugin, call, who, parent, &link.cancel).await;
+                let admitted = self.admit_root(plugin, call, who, parent, &link).await;
                 let (admitted, slot, mut inherited) = admitted?;
                 journal.begin_run(inherited.pausable_clock.as_clock());
                 let account =
@@ -143,7 +142,7 @@ impl Runner {
         call: &PluginCall,
         (principal, worked): (&Principal, Duration),
         (mut lineage, budget_source): (Lineage, Option<Arc<dyn BudgetSource>>),
-        cancel: &CancellationToken,
+        link: &ClientLink,
     ) -> Result<(AdmittedCall, Arc<RootSlot>, Inherited), CallError> {
         let (limits, name) = (&plugin.spec.limits, call.name());
         if budget_source.is_some() {
@@ -154,12 +153,17 @@ impl Runner {
         let circuit = Circuit::new(name, principal.clone(), &lineage);
         self.admission.check(plugin, &circuit, true)?;
         let slot_request = Admission::slot_request(plugin, principal);
-        let acquired = self.admission.acquire_slot(&slot_request, limits.deadline, cancel).await?;
+        let acquired = self.admission.acquire_slot(&slot_request, limits.deadline(), &link.cancel).await?;
         // The tool may have failed for others while this call waited.
         let mut admitted = self.admission.admit(plugin, circuit)?;
         let now = self.clock.now();
         let left = budget_source.as_ref().map(|source| source.reserve(now));
-        let mut budget = left.map_or_else(|| Budget::root(limits, now), |left| left.nested(limits, now));
+        let mut budget = match left {
+            Some(left) => left.nested(limits, now),
+            // Only a call that may become a task has an account.
+            None if link.fuel.is_some() && call.may_run_long() => Budget::task(limits, now),
+            None => Budget::root(limits, now),
+        };
         budget.deadline = budget.deadline.checked_sub(worked).unwrap_or(now);
         let pausable_clock = PausableClock::new(self.clock.clone());
         let slot = RootSlot::new(self.admission.slots.clone(), slot_request, acquired, budget_source);

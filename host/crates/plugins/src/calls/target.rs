@@ -5,7 +5,7 @@ use crate::catalog::{ItemRequest, Plugin, UpstreamServer, UpstreamTool};
 use crate::offer::PluginTool;
 use policy::{Overflow, PluginId, Survive};
 use runtime::abi::GuestCall;
-use runtime::imports::{Arguments, Tool};
+use runtime::imports::{Arguments, Execution, Tool};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -112,6 +112,17 @@ impl PluginCall {
         match self {
             Self::Tool(tool, _) => tool.full_name.clone(),
             Self::Item(request) => plugin.full_name(request.name()).into(),
+        }
+    }
+
+    /// Whether its tool says that calls of it may take long.
+    pub(super) fn may_run_long(&self) -> bool {
+        match self {
+            Self::Tool(tool, _) => match tool.tool.execution {
+                Execution::Inline => false,
+                Execution::MayRunLong | Execution::TaskOnly => true,
+            },
+            Self::Item(_) => false,
         }
     }
 

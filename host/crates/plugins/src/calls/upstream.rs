@@ -27,7 +27,7 @@ impl Runner {
             unrecorded: self.unrecorded(),
             journal: CallJournal::default(),
         };
-        let limits = Limits { deadline: MAX_DEADLINE, ..Limits::default() };
+        let limits = Limits { deadline: Some(MAX_DEADLINE), ..Limits::default() };
         let full_name = asked.full_name();
         let lineage = match &request.parent {
             Some(CallParent::Host(Inherited { lineage, .. }) | CallParent::External { lineage, .. }) => lineage.clone(),

@@ -8,7 +8,7 @@ use super::upstream_tool::{UpstreamOffers, UpstreamTool};
 use crate::offer::{PluginTemplate, PluginTool};
 use policy::PluginId;
 use runtime::imports::{Prompt, ResourceInfo};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub(super) type Entries<T> = BTreeMap<String, CatalogEntry<T>>;
@@ -67,6 +67,18 @@ impl Catalog {
     /// The plugins of the configuration that are not here.
     pub fn missing(&self) -> &MissingPlugins {
         &self.missing
+    }
+
+    /// The names of all plugins of the configuration that are not the agent's, whether they are here or not.
+    pub fn plugin_names(&self) -> BTreeSet<&str> {
+        let loaded = self.plugins.iter().map(|plugin| &*plugin.id().name);
+        let missing = self.missing.keys().filter_map(|table| table.strip_prefix("plugins."));
+        loaded.chain(missing).collect()
+    }
+
+    /// The plugin whose programs call the tools of the others, if clients can use no other.
+    pub fn only(&self) -> Option<&str> {
+        self.rules.only.as_ref().map(|only| &*only.name)
     }
 
     /// Whether more may come without any change: a plugin is being loaded, or a server connected.

@@ -163,10 +163,10 @@ fn exhausting_a_smaller_budget_than_the_tools_own_is_no_failure() {
     );
     assert_eq!(outcome(CallError::FuelExhausted { limit: limits.fuel - 1, used: 0 }), BreakerOutcome::Unknown);
     assert_eq!(
-        outcome(CallError::DeadlineExceeded { limit: limits.deadline }),
+        outcome(CallError::DeadlineExceeded { limit: limits.deadline() }),
         BreakerOutcome::Failure("deadline-exceeded")
     );
-    assert_eq!(outcome(CallError::DeadlineExceeded { limit: limits.deadline / 2 }), BreakerOutcome::Unknown);
+    assert_eq!(outcome(CallError::DeadlineExceeded { limit: limits.deadline() / 2 }), BreakerOutcome::Unknown);
     assert_eq!(outcome(CallError::Cancelled), BreakerOutcome::Unknown);
     assert_eq!(judge(&Ok(()), &limits), BreakerOutcome::Success);
 }

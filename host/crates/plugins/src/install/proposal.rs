@@ -11,6 +11,8 @@ pub struct GrantProposal {
     pub line: String,
     /// What the operator must choose. None if the line can be accepted as it is.
     pub choose: Option<Choice>,
+    /// A choice to suggest.
+    pub suggested: Option<String>,
 }
 
 /// A part of a proposed line that the operator chooses.
@@ -44,11 +46,12 @@ impl GrantProposal {
     }
 }
 
-pub fn propose_grants(requests: &Requests) -> Vec<GrantProposal> {
-    requested_capabilities(requests).into_iter().map(|capability| propose_grant(requests, capability)).collect()
+/// A line for each of these requests, which are some of `all` those of the plugin.
+pub fn propose_grants(requests: &Requests, all: &Requests) -> Vec<GrantProposal> {
+    requested_capabilities(requests).into_iter().map(|capability| propose_grant(all, capability)).collect()
 }
 
-fn propose_grant(requests: &Requests, capability: RequestedCapability) -> GrantProposal {
+fn propose_grant(all: &Requests, capability: RequestedCapability) -> GrantProposal {
     let text = |text: &str| Value::from(text).to_string();
     let value = text(&capability.detail);
     let (line, choose) = match capability.key {
@@ -56,8 +59,12 @@ fn propose_grant(requests: &Requests, capability: RequestedCapability) -> GrantP
             format!("filesystem = [{{ host = \"DIRECTORY\", guest = \"/PATH\", access = {value} }}]"),
             Some(Choice::Directory),
         ),
-        "http" => (format!("http = [{{ allow = {value} }}]"), None),
-        "secrets" => match hosts(requests).as_slice() {
+        "http" => {
+            // The guest would not reach it without.
+            let inside = HttpPattern::new(&capability.detail).is_ok_and(|pattern| pattern.is_inside());
+            (format!("http = [{{ allow = {value}{} }}]", if inside { ", private = true" } else { "" }), None)
+        }
+        "secrets" => match hosts(all).as_slice() {
             [] => (format!("secrets = [{{ name = {value}, hosts = [\"HOST\"] }}]"), Some(Choice::SecretHost)),
             hosts => {
                 let hosts: Vec<_> = hosts.iter().map(|host| text(host)).collect();
@@ -72,10 +79,14 @@ fn propose_grant(requests: &Requests, capability: RequestedCapability) -> GrantP
         // Lists of names and patterns: agent-tools, events, connections, env.
         key => (format!("{key} = [{value}]"), None),
     };
-    GrantProposal { capability, line, choose }
+    let suggested = match choose {
+        Some(Choice::PageHost) => hosts(all).into_iter().find(|host| !host.contains('*')),
+        Some(Choice::SecretHost | Choice::Directory) | None => None,
+    };
+    GrantProposal { capability, line, choose, suggested }
 }
 
-/// The hosts of the https requests in the manifest.
+/// The hosts of the manifest's requests that a secret may be sent to.
 fn hosts(requests: &Requests) -> Vec<String> {
     let mut hosts: Vec<_> = requests.http.iter().filter_map(HttpPattern::secret_host).collect();
     hosts.dedup();
@@ -167,7 +178,7 @@ mod tests {
     #[test]
     fn every_proposed_line_is_a_valid_grant() {
         let requests: Requests = toml::from_str(ALL).unwrap();
-        let lines = propose_grants(&requests);
+        let lines = propose_grants(&requests, &requests);
         assert_eq!(lines.len(), requested_capabilities(&requests).len());
         let mut table = Table::new();
         for proposal in &lines {
@@ -181,6 +192,21 @@ mod tests {
         assert_eq!(secret.line, r#"secrets = [{ name = "key", hosts = ["a.example", "*.b.example"] }]"#);
         let chosen: Vec<_> = lines.iter().filter(|it| it.choose.is_some()).map(|it| it.capability.key).collect();
         assert_eq!(chosen, ["filesystem", "client.url"]);
+        let page = lines.iter().find(|it| it.capability.key == "client.url").unwrap();
+        assert_eq!(page.suggested.as_deref(), Some("a.example"));
+    }
+
+    #[test]
+    fn a_server_of_this_machine_is_proposed_as_such() {
+        let all: Requests =
+            toml::from_str("http = [\"http://localhost:8080/\", \"https://a.example\"]\nsecrets = [\"key\"]").unwrap();
+        // The version before requested the servers already.
+        let new = Requests { secrets: all.secrets.clone(), ..Requests::default() };
+        let lines = |requests| propose_grants(requests, &all).into_iter().map(|it| it.line).collect::<Vec<_>>();
+        let secret = r#"secrets = [{ name = "key", hosts = ["localhost", "a.example"] }]"#;
+        let local = r#"http = [{ allow = "http://localhost:8080/", private = true }]"#;
+        assert_eq!(lines(&all), [local, r#"http = [{ allow = "https://a.example" }]"#, secret]);
+        assert_eq!(lines(&new), [secret]);
     }
 
     #[test]
@@ -189,7 +215,8 @@ mod tests {
         assert_eq!(new_requests(&Requests::default(), &new), new);
         assert_eq!(new_requests(&new, &new), Requests::default());
         let old = Requests { filesystem: None, http: new.http[1..].to_vec(), state: false, ..new.clone() };
-        let keys: Vec<_> = propose_grants(&new_requests(&old, &new)).into_iter().map(|it| it.capability.key).collect();
+        let keys: Vec<_> =
+            propose_grants(&new_requests(&old, &new), &new).into_iter().map(|it| it.capability.key).collect();
         assert_eq!(keys, ["filesystem", "http", "state"]);
     }
 
@@ -213,7 +240,8 @@ mod tests {
         assert_eq!(ungranted_requests(&requests, &grants), Requests::default());
         let more = ALL.replace("\"read\"", "\"write\"").replace("[\"TZ\"]", "[\"TZ\", \"LANG\"]");
         grants.state = None;
-        let open = propose_grants(&ungranted_requests(&toml::from_str(&more).unwrap(), &grants));
+        let more: Requests = toml::from_str(&more).unwrap();
+        let open = propose_grants(&ungranted_requests(&more, &grants), &more);
         let lines: Vec<_> = open.iter().map(|it| it.line.as_str()).collect();
         let mount = r#"filesystem = [{ host = "DIRECTORY", guest = "/PATH", access = "write" }]"#;
         assert_eq!(lines, [mount, r#"env = ["LANG"]"#, "state = {}"]);

@@ -23,6 +23,38 @@ fn both_keys_are_needed() {
 }
 
 #[test]
+fn what_is_not_requested_is_offered_no_grant() {
+    let requests = authority("", "");
+    let target = HttpTarget::parse_request("GET", "https://a.example/v1").unwrap().0;
+    for denial in
+        [requests.http(&target).unwrap_err(), requests.publish().unwrap_err(), requests.secret("k", "a").unwrap_err()]
+    {
+        let told = denial.for_operator();
+        assert!(told.contains("no grant has an effect") && !told.contains("portcullis grant"), "{told}");
+    }
+}
+
+#[test]
+fn a_request_is_answered_with_the_grant_that_the_manifest_asks_for() {
+    let remedy = |pattern: &str, url: &str| {
+        let target = HttpTarget::parse_request("GET", url).unwrap().0;
+        let told = authority(&format!("http = [\"{pattern}\"]"), "").http(&target).unwrap_err().for_operator();
+        told.split_once("grant p ").unwrap().1.to_owned()
+    };
+    for (pattern, url, line) in [
+        ("GET,POST https://a.example/v1/", "https://a.example/v1/x", "allow = \"GET,POST https://a.example/v1/\""),
+        ("https://*.example/v1/", "https://a.example/v1/x", "allow = \"GET https://a.example/\""),
+        ("https://a.example/it's/", "https://a.example/it's/x", "allow = \"GET https://a.example/\""),
+        ("http://localhost:8080/", "http://localhost:8080/x", "allow = \"http://localhost:8080/\", private = true"),
+        ("http://*", "http://a.localhost/x", "allow = \"GET http://a.localhost/\", private = true"),
+        ("https://10.0.0.7", "https://10.0.0.7/x", "allow = \"https://10.0.0.7\", private = true"),
+        ("http://[::1]:8/", "http://[::1]:8/", "allow = \"http://[::1]:8/\", private = true"),
+    ] {
+        assert_eq!(remedy(pattern, url), format!("'http = [{{ {line} }}]'"), "{pattern}");
+    }
+}
+
+#[test]
 fn each_key_bounds_the_other() {
     let target = HttpTarget::parse_request("GET", "https://a.example/v1").unwrap().0;
     let may = |requests: &str, grants: &str| {

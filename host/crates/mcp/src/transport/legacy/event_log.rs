@@ -173,6 +173,12 @@ impl EventLog {
         Ok(())
     }
 
+    /// Whether all messages are read.
+    pub(super) fn is_read(&self) -> bool {
+        let state = self.state();
+        state.read == state.last
+    }
+
     /// Attaches a reader, which replaces older ones. Returns its number, and the position up to which they have read.
     pub(super) fn attach_reader(&self) -> (u64, u32) {
         let mut state = self.state();

@@ -6,7 +6,7 @@ use super::event_log::{EventLog, EventLogError};
 use super::message::{EncodedMessage, interrupted};
 use super::waiting::WaitingRequest;
 use crate::request_context::LargeAnswer;
-use crate::resumable_stream::QuestionId;
+use crate::resumable_stream::{QuestionId, ReadState};
 use crate::transport::lifecycle::ActiveRequest;
 use platform::sync::Mutex;
 use policy::Principal;
@@ -152,7 +152,7 @@ impl LegacySession {
     /// Passes a request to the session's task. Its messages go to `log`.
     pub(super) async fn start_request(
         &self,
-        request: JsonRpcRequest<ClientRequest>,
+        mut request: JsonRpcRequest<ClientRequest>,
         log: Arc<EventLog>,
         waiting: Option<Arc<WaitingRequest>>,
         active: ActiveRequest,
@@ -160,7 +160,8 @@ impl LegacySession {
         let permit = self.incoming.reserve().await.map_err(|_| RequestRejection::SessionEnded)?;
         let id = request.id.clone();
         let long_lived = request.request.method() == REVERSE_LISTEN_METHOD;
-        let large = LargeAnswer::from_message(request.request.extensions());
+        let (large, stream) = (LargeAnswer::from_message(request.request.extensions()), log.clone());
+        request.request.extensions_mut().insert(ReadState(Arc::new(move || stream.is_read())));
         {
             let mut state = self.state();
             state.check_free(&id)?;
