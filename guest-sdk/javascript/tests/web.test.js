@@ -10,6 +10,7 @@ import { Denied, tool } from "../src/index.js";
 import { Host, Response } from "../src/testing.js";
 import { TextDecoder as Ours, TextEncoder as OurEncoder } from "../src/text-coding.js";
 
+import { decode, encode } from "../src/utf8.js";
 const native = { fetch, Request: globalThis.Request, Headers: globalThis.Headers, Response: globalThis.Response };
 const sent = new native.Request("https://example.com/b", { method: "PUT", body: "native", headers: { x: "1" } });
 
@@ -95,14 +96,59 @@ test("text is decoded piece by piece as in Node", () => {
   }
   assert.throws(() => new Ours("utf-8", { fatal: true }).decode(new Uint8Array([0xff])), TypeError);
   assert.throws(() => new Ours("latin1"), /decodes UTF-8 only here, not latin1/);
-  const [ours, theirs] = [new Uint8Array(4), new Uint8Array(4)];
-  assert.deepEqual(new OurEncoder().encodeInto("a\u{20ac}\u{20ac}", ours), new TextEncoder().encodeInto("a\u{20ac}\u{20ac}", theirs));
-  assert.deepEqual(ours, theirs);
-  assert.deepEqual(new OurEncoder().encode("\ud800"), new TextEncoder().encode("\ud800"));
+  for (const text of ["a\u{20ac}\u{20ac}", "ab\u{1f600}c", "\ud800a\udfff", "abc", ""]) {
+    for (let room = 0; room < 9; room += 1) {
+      const [ours, theirs] = [new Uint8Array(room), new Uint8Array(room)];
+      assert.deepEqual(new OurEncoder().encodeInto(text, ours), new TextEncoder().encodeInto(text, theirs), `${text} into ${room}`);
+      assert.deepEqual(ours, theirs);
+    }
+    assert.deepEqual(new OurEncoder().encode(text), new TextEncoder().encode(text));
+  }
+});
+
+test("what is malformed is replaced as in Node, wherever it is", () => {
+  const theirs = new TextDecoder("utf-8", { ignoreBOM: true });
+  // Bytes at both ends of every range that the encoding knows.
+  const bytes = [0, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff];
+  const same = (list) => {
+    const given = new Uint8Array(list);
+    assert.equal(decode(given), theirs.decode(given), Buffer.from(given).toString("hex"));
+    // In two pieces of a stream.
+    const ours = new Ours("utf-8", { ignoreBOM: true });
+    assert.equal(ours.decode(given.slice(0, 2), { stream: true }) + ours.decode(given.slice(2)), theirs.decode(given));
+  };
+  for (const first of bytes) {
+    for (const second of bytes) {
+      for (const third of bytes) {
+        same([first, second, third]);
+        same([0xf1, 0x80, first, second, third]);
+      }
+    }
+  }
+});
+
+test("long texts are read and written as short ones", () => {
+  for (const letter of ["a", "\u{e4}", "\u{20ac}", "\u{1f600}", "\ud800", "a\u{20ac}"]) {
+    // The pieces in which they are read end at each byte of a letter.
+    for (const before of ["", "x", "xx", "xxx"]) {
+      const text = before + letter.repeat(9000);
+      const bytes = new TextEncoder().encode(text);
+      assert.ok(Buffer.from(encode(text)).equals(bytes), letter);
+      assert.ok(decode(bytes) === text.toWellFormed(), letter);
+      bytes[8191] = 0xff;
+      assert.ok(decode(bytes) === new TextDecoder().decode(bytes), letter);
+    }
+  }
 });
 
 test("a module of Node that is not there may be looked at, and says on use what there is", () => {
   const absent = createRequire(import.meta.url)("../src/node/absent.cjs");
+  const [almost, both] = [new FormData(), new FormData()];
+  almost.append("a", new File([new Uint8Array([0xff]), "pportcullis-form-", "p"], "a"));
+  both.append("a", "portcullis-form-1");
+  both.append("b", "p\u{e4}pportcullis-form-0");
+  const typeOf = (body) => new Request("https://example.com/", { body }).headers.get("content-type");
+  assert.deepEqual([almost, both].map(typeOf), ["multipart/form-data; boundary=portcullis-form-0", "multipart/form-data; boundary=portcullis-form-2"]);
   const fs = absent("fs", "use `files`");
   const { promises } = fs;
   class Stream extends fs.ReadStream {}
