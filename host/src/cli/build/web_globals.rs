@@ -1,7 +1,7 @@
 //! Global names that the engine lacks and that people expect, such as `URL`. A component has those that its plugin or a package mentions.
 
 /// Modules in the SDK's folder `globals`, and the names that they define.
-const GLOBALS: [(&str, &[&str]); 11] = [
+const GLOBALS: [(&str, &[&str]); 12] = [
     ("abort", &["AbortController", "AbortSignal"]),
     ("buffer", &["Buffer"]),
     ("crypto", &["crypto"]),
@@ -9,6 +9,8 @@ const GLOBALS: [(&str, &[&str]); 11] = [
     ("forms", &["Blob", "File", "FormData", "blob"]),
     ("intl", &["Intl", "toLocaleString", "toLocaleDateString", "toLocaleTimeString", "localeCompare"]),
     ("process", &["process"]),
+    // Of Math.
+    ("random", &["random"]),
     ("text", &["TextDecoder", "TextEncoder"]),
     ("structured-clone", &["structuredClone"]),
     ("timers", &["setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate"]),
@@ -16,7 +18,8 @@ const GLOBALS: [(&str, &[&str]); 11] = [
 ];
 
 /// These are methods of any value.
-const METHODS: [&str; 5] = ["blob", "localeCompare", "toLocaleDateString", "toLocaleString", "toLocaleTimeString"];
+const METHODS: [&str; 6] =
+    ["blob", "localeCompare", "random", "toLocaleDateString", "toLocaleString", "toLocaleTimeString"];
 
 /// What a member with the name of a global may be of, so that it is the global.
 const GLOBAL_OBJECTS: [&str; 4] = ["globalThis", "global", "self", "window"];
@@ -59,6 +62,11 @@ mod tests {
             ("const {Request:a,Response:b}=c.global", &["fetch"]),
             ("globalThis.process?.env", &["process"]),
             ("globalThis?.crypto.subtle", &["crypto"]),
+            ("const{randomUUID:a}=crypto", &["crypto"]),
+            ("const{crypto:a}=globalThis", &["crypto"]),
+            ("globalThis[\"crypto\"]", &["crypto"]),
+            ("Math.random()", &["random"]),
+            ("const{floor:a,random:b}=Math", &["random"]),
             ("f(...Buffer.from(x))", &["buffer"]),
             ("when.toLocaleDateString(\"en-GB\")", &["intl"]),
             ("a.localeCompare(b)", &["intl"]),
