@@ -5,12 +5,13 @@ import { createRequire } from "node:module";
 import { test } from "node:test";
 
 import { FormData, Blob, File } from "../src/forms.js";
+import { DUE } from "../src/http.js";
 import { Headers, Request } from "../src/http-message.js";
 import { Denied, tool } from "../src/index.js";
 import { Host, Response } from "../src/testing.js";
 import { TextDecoder as Ours, TextEncoder as OurEncoder } from "../src/text-coding.js";
-
 import { decode, encode } from "../src/utf8.js";
+
 const native = { fetch, Request: globalThis.Request, Headers: globalThis.Headers, Response: globalThis.Response };
 const sent = new native.Request("https://example.com/b", { method: "PUT", body: "native", headers: { x: "1" } });
 
@@ -57,14 +58,37 @@ test("a request that was given up is not sent, and a body that cannot be sent is
   assert.deepEqual(host.requests, []);
 });
 
+test("a request ends by its time or by that of its signal, whichever is earlier", async () => {
+  const host = new Host({ http: () => new Response("") });
+  const { now } = Date;
+  Date.now = () => 1000;
+  const times = [[50, 1200], [500, 1200], [undefined, 1200], [0, 900], [50, undefined], [undefined, undefined], [Infinity, Infinity], [NaN, 1200]];
+  const requests = times.map(([timeout, due]) => ({ timeout, signal: { throwIfAborted() {}, [DUE]: due } }));
+  const send = tool({
+    name: "send",
+    description: "Sends.",
+    run: () => requests.reduce((before, request) => before.then(() => fetch("https://example.com/", request)).then(() => ""), Promise.resolve()),
+  });
+  try {
+    await host.call(send);
+  } finally {
+    Date.now = now;
+  }
+  assert.deepEqual(host.requests.map(({ timeout }) => timeout), [50, 200, 200, 1, 50, undefined, undefined, undefined]);
+});
+
 test("headers, forms and blobs are those of browsers", async () => {
   for (const Kind of [Headers, native.Headers]) {
     const headers = new Kind([["A", "1"], ["a", "2"], ["b", "3"]]);
     headers.delete("B");
     headers.append("Set-Cookie", "c");
+    headers.append("set-cookie", "d");
+    headers.append("9", "4");
     const seen = [];
-    headers.forEach((value, name) => seen.push(name));
-    assert.deepEqual([headers.get("a"), headers.has("b"), headers.getSetCookie(), new Set(seen)], ["1, 2", false, ["c"], new Set(["a", "set-cookie"])]);
+    headers.forEach((value, name) => seen.push([name, value]));
+    assert.deepEqual(seen, [["9", "4"], ["a", "1, 2"], ["set-cookie", "c"], ["set-cookie", "d"]]);
+    assert.deepEqual([[...headers], [...headers.entries()], [...headers.keys()]], [seen, seen, ["9", "a", "set-cookie", "set-cookie"]]);
+    assert.deepEqual([headers.get("a"), headers.has("b"), headers.getSetCookie()], ["1, 2", false, ["c", "d"]]);
   }
   for (const [Form, Piece] of [[FormData, Blob], [globalThis.FormData, globalThis.Blob]]) {
     const form = new Form();
@@ -80,6 +104,12 @@ test("headers, forms and blobs are those of browsers", async () => {
   form.append("a", new File(["--portcullis-form-0"], "a"));
   const { headers } = new Request("https://example.com/", { body: form });
   assert.equal(headers.get("content-type"), "multipart/form-data; boundary=portcullis-form-1");
+  const [almost, both] = [new FormData(), new FormData()];
+  almost.append("a", new File([new Uint8Array([0xff]), "pportcullis-form-", "p"], "a"));
+  both.append("a", "portcullis-form-1");
+  both.append("b", "p\u{e4}pportcullis-form-0");
+  const typeOf = (body) => new Request("https://example.com/", { body }).headers.get("content-type");
+  assert.deepEqual([almost, both].map(typeOf), ["multipart/form-data; boundary=portcullis-form-0", "multipart/form-data; boundary=portcullis-form-2"]);
 });
 
 test("text is decoded piece by piece as in Node", () => {
@@ -143,12 +173,6 @@ test("long texts are read and written as short ones", () => {
 
 test("a module of Node that is not there may be looked at, and says on use what there is", () => {
   const absent = createRequire(import.meta.url)("../src/node/absent.cjs");
-  const [almost, both] = [new FormData(), new FormData()];
-  almost.append("a", new File([new Uint8Array([0xff]), "pportcullis-form-", "p"], "a"));
-  both.append("a", "portcullis-form-1");
-  both.append("b", "p\u{e4}pportcullis-form-0");
-  const typeOf = (body) => new Request("https://example.com/", { body }).headers.get("content-type");
-  assert.deepEqual([almost, both].map(typeOf), ["multipart/form-data; boundary=portcullis-form-0", "multipart/form-data; boundary=portcullis-form-2"]);
   const fs = absent("fs", "use `files`");
   const { promises } = fs;
   class Stream extends fs.ReadStream {}
