@@ -102,13 +102,23 @@ const quoted = (name) => name.replace(/\r\n|\r|\n/g, "%0D%0A").replace(/"/g, "%2
 
 /** A line that is in none of these. */
 function boundaryOf(contents) {
-  const texts = contents.map((bytes) => decode(bytes));
   for (let count = 0; ; count += 1) {
     const boundary = `portcullis-form-${count}`;
-    if (!texts.some((text) => text.includes(boundary))) {
+    const line = encode(boundary);
+    if (!contents.some((bytes) => has(bytes, line))) {
       return boundary;
     }
   }
+}
+
+/** The engine itself finds the places that are looked at. */
+function has(bytes, line) {
+  const isAt = (at) => line.every((byte, offset) => bytes[at + offset] === byte);
+  let at = bytes.indexOf(line[0]);
+  while (at >= 0 && !isAt(at)) {
+    at = bytes.indexOf(line[0], at + 1);
+  }
+  return at >= 0;
 }
 
 function bytesOf(piece) {

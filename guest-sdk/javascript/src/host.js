@@ -3,6 +3,9 @@
 // Each module of the SDK imports its part of the real host as `#wit/…`, which is none.js outside of WebAssembly. So a component
 // imports only what its plugin may use.
 
+/** How long timers and requests can wait, in milliseconds: longer than any call. */
+export const LONGEST = 2 ** 31 - 1;
+
 const real = {};
 let current;
 let loaded = false;

@@ -46,8 +46,11 @@ export class Headers extends Pairs {
     this.#entries = this.#entries.filter(([known]) => known !== name.toLowerCase());
   }
 
+  /** Sorted, and each name once: only cookies must not be joined. */
   entries() {
-    return this.#entries.values();
+    const names = [...new Set(this.#entries.map(([name]) => name))].sort();
+    const values = (name) => (name === "set-cookie" ? this.getSetCookie() : [this.get(name)]);
+    return names.flatMap((name) => values(name).map((value) => [name, value])).values();
   }
 }
 

@@ -3,7 +3,7 @@
 
 import "#wit/http";
 
-import { host } from "./host.js";
+import { host, LONGEST } from "./host.js";
 import { outgoing } from "./http-message.js";
 
 /** When a signal ends what it is given to, if that is known before. */
@@ -16,8 +16,8 @@ export const DUE = Symbol.for("portcullis.due");
 export async function fetch(request, options = {}) {
   const all = isRequest(request) ? await withOptions(request, options) : options;
   all.signal?.throwIfAborted();
-  const due = all.signal?.[DUE];
-  const timeout = all.timeout ?? (due === undefined ? undefined : Math.max(1, due - Date.now()));
+  const left = Math.min(all.timeout ?? LONGEST, (all.signal?.[DUE] ?? Infinity) - Date.now());
+  const timeout = left < LONGEST ? Math.max(1, left) : undefined;
   return host().http(outgoing(isRequest(request) ? request.url : request, { ...all, timeout }));
 }
 

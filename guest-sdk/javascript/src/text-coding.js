@@ -14,17 +14,14 @@ export class TextEncoder {
 
   /** Writes as many whole characters as there is room for. */
   encodeInto(text, target) {
-    let [read, written] = [0, 0];
-    for (const character of text) {
-      const bytes = encode(character.isWellFormed() ? character : "\ufffd");
-      if (written + bytes.length > target.length) {
-        break;
-      }
-      target.set(bytes, written);
-      read += character.length;
-      written += bytes.length;
+    // Each unit of the text takes a byte or more.
+    const bytes = encode(String(text).slice(0, target.length));
+    let written = Math.min(bytes.length, target.length);
+    while ((bytes[written] & 0xc0) === 0x80) {
+      written -= 1;
     }
-    return { read, written };
+    target.set(bytes.subarray(0, written));
+    return { read: decode(bytes.subarray(0, written)).length, written };
   }
 }
 
@@ -57,7 +54,15 @@ export class TextDecoder {
 const bytesOf = (input) =>
   ArrayBuffer.isView(input) ? new Uint8Array(input.buffer, input.byteOffset, input.byteLength) : new Uint8Array(input);
 
-const joined = (one, other) => (one.length === 0 ? other : new Uint8Array([...one, ...other]));
+function joined(one, other) {
+  if (one.length === 0) {
+    return other;
+  }
+  const both = new Uint8Array(one.length + other.length);
+  both.set(one);
+  both.set(other, one.length);
+  return both;
+}
 
 /** How many bytes at the end begin a character whose others have not come. */
 function unfinished(bytes) {

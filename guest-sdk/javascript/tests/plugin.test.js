@@ -129,7 +129,7 @@ test("what goes outside is recorded and answered", async () => {
   });
   assert.equal((await host.call(outside, { url: "https://a/b?c" })).text, "answ");
   const [{ method, headers, body }] = host.requests;
-  assert.deepEqual([method, headers], ["POST", [["x", "y"], ["content-type", "application/json"]]]);
+  assert.deepEqual([method, headers], ["POST", [["content-type", "application/json"], ["x", "y"]]]);
   assert.equal(Buffer.from(body).toString(), '{"ä":"/https://a/b?c"}');
   assert.deepEqual(host.values, { visits: "7", last: '{"url":"https://a/b?c"}' });
   assert.deepEqual(host.records, [{ level: "warning", message: "7 of last,visits" }]);

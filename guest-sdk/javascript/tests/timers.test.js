@@ -56,6 +56,19 @@ test("they run when they are due, and what was cleared does not", () => {
   assert.deepEqual(slept, [10, 2, 12, 6, 10]);
 });
 
+test("what waits for too long or for no number does not wait, as in browsers", () => {
+  for (const delay of [Infinity, 2 ** 31, 1e300, "1e10"]) {
+    const [value, slept] = withClock(() => Ours.settled(new Ours((resolve) => setTimeout(resolve, delay, "run"))));
+    assert.deepEqual([value, slept], ["run", [1]], `${delay}`);
+  }
+  for (const delay of [NaN, -Infinity, undefined, "soon"]) {
+    const [value, slept] = withClock(() => Ours.settled(new Ours((resolve) => setTimeout(resolve, delay, "run"))));
+    assert.deepEqual([value, slept], ["run", []], `${delay}`);
+  }
+  const [, slept] = withClock(() => Ours.settled(new Ours((resolve) => setTimeout(resolve, 2 ** 31 - 1))));
+  assert.deepEqual(slept, [2 ** 31 - 1]);
+});
+
 test("nobody waits for what is not waited for, and an error in a timer is that of the call", () => {
   const [value, slept] = withClock(() => {
     setTimeout(() => assert.fail("it runs after the end"), 5);

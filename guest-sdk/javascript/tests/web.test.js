@@ -5,10 +5,12 @@ import { createRequire } from "node:module";
 import { test } from "node:test";
 
 import { FormData, Blob, File } from "../src/forms.js";
+import { DUE } from "../src/http.js";
 import { Headers, Request } from "../src/http-message.js";
 import { Denied, tool } from "../src/index.js";
 import { Host, Response } from "../src/testing.js";
 import { TextDecoder as Ours, TextEncoder as OurEncoder } from "../src/text-coding.js";
+import { decode, encode } from "../src/utf8.js";
 
 const native = { fetch, Request: globalThis.Request, Headers: globalThis.Headers, Response: globalThis.Response };
 const sent = new native.Request("https://example.com/b", { method: "PUT", body: "native", headers: { x: "1" } });
@@ -56,14 +58,37 @@ test("a request that was given up is not sent, and a body that cannot be sent is
   assert.deepEqual(host.requests, []);
 });
 
+test("a request ends by its time or by that of its signal, whichever is earlier", async () => {
+  const host = new Host({ http: () => new Response("") });
+  const { now } = Date;
+  Date.now = () => 1000;
+  const times = [[50, 1200], [500, 1200], [undefined, 1200], [0, 900], [50, undefined], [undefined, undefined], [Infinity, Infinity], [NaN, 1200]];
+  const requests = times.map(([timeout, due]) => ({ timeout, signal: { throwIfAborted() {}, [DUE]: due } }));
+  const send = tool({
+    name: "send",
+    description: "Sends.",
+    run: () => requests.reduce((before, request) => before.then(() => fetch("https://example.com/", request)).then(() => ""), Promise.resolve()),
+  });
+  try {
+    await host.call(send);
+  } finally {
+    Date.now = now;
+  }
+  assert.deepEqual(host.requests.map(({ timeout }) => timeout), [50, 200, 200, 1, 50, undefined, undefined, undefined]);
+});
+
 test("headers, forms and blobs are those of browsers", async () => {
   for (const Kind of [Headers, native.Headers]) {
     const headers = new Kind([["A", "1"], ["a", "2"], ["b", "3"]]);
     headers.delete("B");
     headers.append("Set-Cookie", "c");
+    headers.append("set-cookie", "d");
+    headers.append("9", "4");
     const seen = [];
-    headers.forEach((value, name) => seen.push(name));
-    assert.deepEqual([headers.get("a"), headers.has("b"), headers.getSetCookie(), new Set(seen)], ["1, 2", false, ["c"], new Set(["a", "set-cookie"])]);
+    headers.forEach((value, name) => seen.push([name, value]));
+    assert.deepEqual(seen, [["9", "4"], ["a", "1, 2"], ["set-cookie", "c"], ["set-cookie", "d"]]);
+    assert.deepEqual([[...headers], [...headers.entries()], [...headers.keys()]], [seen, seen, ["9", "a", "set-cookie", "set-cookie"]]);
+    assert.deepEqual([headers.get("a"), headers.has("b"), headers.getSetCookie()], ["1, 2", false, ["c", "d"]]);
   }
   for (const [Form, Piece] of [[FormData, Blob], [globalThis.FormData, globalThis.Blob]]) {
     const form = new Form();
@@ -79,6 +104,12 @@ test("headers, forms and blobs are those of browsers", async () => {
   form.append("a", new File(["--portcullis-form-0"], "a"));
   const { headers } = new Request("https://example.com/", { body: form });
   assert.equal(headers.get("content-type"), "multipart/form-data; boundary=portcullis-form-1");
+  const [almost, both] = [new FormData(), new FormData()];
+  almost.append("a", new File([new Uint8Array([0xff]), "pportcullis-form-", "p"], "a"));
+  both.append("a", "portcullis-form-1");
+  both.append("b", "p\u{e4}pportcullis-form-0");
+  const typeOf = (body) => new Request("https://example.com/", { body }).headers.get("content-type");
+  assert.deepEqual([almost, both].map(typeOf), ["multipart/form-data; boundary=portcullis-form-0", "multipart/form-data; boundary=portcullis-form-2"]);
 });
 
 test("text is decoded piece by piece as in Node", () => {
@@ -95,10 +126,49 @@ test("text is decoded piece by piece as in Node", () => {
   }
   assert.throws(() => new Ours("utf-8", { fatal: true }).decode(new Uint8Array([0xff])), TypeError);
   assert.throws(() => new Ours("latin1"), /decodes UTF-8 only here, not latin1/);
-  const [ours, theirs] = [new Uint8Array(4), new Uint8Array(4)];
-  assert.deepEqual(new OurEncoder().encodeInto("a\u{20ac}\u{20ac}", ours), new TextEncoder().encodeInto("a\u{20ac}\u{20ac}", theirs));
-  assert.deepEqual(ours, theirs);
-  assert.deepEqual(new OurEncoder().encode("\ud800"), new TextEncoder().encode("\ud800"));
+  for (const text of ["a\u{20ac}\u{20ac}", "ab\u{1f600}c", "\ud800a\udfff", "abc", ""]) {
+    for (let room = 0; room < 9; room += 1) {
+      const [ours, theirs] = [new Uint8Array(room), new Uint8Array(room)];
+      assert.deepEqual(new OurEncoder().encodeInto(text, ours), new TextEncoder().encodeInto(text, theirs), `${text} into ${room}`);
+      assert.deepEqual(ours, theirs);
+    }
+    assert.deepEqual(new OurEncoder().encode(text), new TextEncoder().encode(text));
+  }
+});
+
+test("what is malformed is replaced as in Node, wherever it is", () => {
+  const theirs = new TextDecoder("utf-8", { ignoreBOM: true });
+  // Bytes at both ends of every range that the encoding knows.
+  const bytes = [0, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff];
+  const same = (list) => {
+    const given = new Uint8Array(list);
+    assert.equal(decode(given), theirs.decode(given), Buffer.from(given).toString("hex"));
+    // In two pieces of a stream.
+    const ours = new Ours("utf-8", { ignoreBOM: true });
+    assert.equal(ours.decode(given.slice(0, 2), { stream: true }) + ours.decode(given.slice(2)), theirs.decode(given));
+  };
+  for (const first of bytes) {
+    for (const second of bytes) {
+      for (const third of bytes) {
+        same([first, second, third]);
+        same([0xf1, 0x80, first, second, third]);
+      }
+    }
+  }
+});
+
+test("long texts are read and written as short ones", () => {
+  for (const letter of ["a", "\u{e4}", "\u{20ac}", "\u{1f600}", "\ud800", "a\u{20ac}"]) {
+    // The pieces in which they are read end at each byte of a letter.
+    for (const before of ["", "x", "xx", "xxx"]) {
+      const text = before + letter.repeat(9000);
+      const bytes = new TextEncoder().encode(text);
+      assert.ok(Buffer.from(encode(text)).equals(bytes), letter);
+      assert.ok(decode(bytes) === text.toWellFormed(), letter);
+      bytes[8191] = 0xff;
+      assert.ok(decode(bytes) === new TextDecoder().decode(bytes), letter);
+    }
+  }
 });
 
 test("a module of Node that is not there may be looked at, and says on use what there is", () => {

@@ -2,6 +2,9 @@
 
 import { Buffer } from "buffer";
 
+import { complete } from "../buffer.js";
 import { define } from "./define.js";
+
+complete(Buffer);
 
 define({ Buffer });

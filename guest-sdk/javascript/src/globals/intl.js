@@ -3,7 +3,7 @@
 
 import { Collator } from "../intl/collator.js";
 import { DateTimeFormat } from "../intl/date-time.js";
-import { LOCALE } from "../intl/locale.js";
+import { LOCALE, localeOf } from "../intl/locale.js";
 import { NumberFormat, PluralRules } from "../intl/number.js";
 import { define } from "./define.js";
 
@@ -30,6 +30,24 @@ const numbers = {
 define(numbers, Number.prototype);
 define(numbers, BigInt.prototype);
 
+const lists = {
+  toLocaleString(...how) {
+    return Array.from(this, (one) => one?.toLocaleString(...how) ?? "").join(",");
+  },
+};
+define(lists, Array.prototype);
+define(lists, Object.getPrototypeOf(Uint8Array.prototype));
+
+/** Everywhere else letters are the same in capitals and small as without a locale. */
+const cased = (work) =>
+  function (locales) {
+    const [first = LOCALE] = [locales ?? LOCALE].flat();
+    if (/^(az|el|lt|tr)\b/i.test(first)) {
+      localeOf(first);
+    }
+    return work.call(this);
+  };
+
 const plain = new Collator();
 define(
   {
@@ -37,6 +55,8 @@ define(
       const collator = locales === undefined && options === undefined ? plain : new Collator(locales, options);
       return collator.compare(this, other);
     },
+    toLocaleLowerCase: cased(String.prototype.toLowerCase),
+    toLocaleUpperCase: cased(String.prototype.toUpperCase),
   },
   String.prototype,
 );

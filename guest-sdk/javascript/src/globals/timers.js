@@ -3,7 +3,7 @@
 
 import "#wit/clock";
 
-import { host } from "../host.js";
+import { host, LONGEST } from "../host.js";
 import { whenIdle } from "../promise.js";
 import { define } from "./define.js";
 
@@ -15,8 +15,8 @@ const add = (work, delay, args, every) => {
   if (typeof work !== "function") {
     throw new TypeError("a timer needs a function");
   }
-  // As everywhere: what is no number is none, and nothing repeats without a pause.
-  const wait = Math.max(every ? 1 : 0, Number(delay) || 0);
+  // As everywhere: what is no number or too large a one is none, and nothing repeats without a pause.
+  const wait = Math.max(every ? 1 : 0, delay > LONGEST ? 1 : Number(delay) || 0);
   last += 1;
   timers.set(last, { work, args, due: Date.now() + wait, every: every && wait });
   return last;

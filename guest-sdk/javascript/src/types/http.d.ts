@@ -10,7 +10,13 @@ export class Response {
   readonly statusText: string;
   readonly ok: boolean;
   readonly url: string;
-  readonly headers: { get(name: string): string | null; has(name: string): boolean; entries(): IterableIterator<[string, string]> };
+  /** In order of their names; several values of one name are joined by `, `, but not cookies. */
+  readonly headers: Iterable<[string, string]> & {
+    get(name: string): string | null;
+    has(name: string): boolean;
+    entries(): IterableIterator<[string, string]>;
+    getSetCookie(): string[];
+  };
   /** Whether the body was cut at `maxBody`. */
   readonly truncated: boolean;
   bytes(): Promise<Uint8Array>;
@@ -27,7 +33,7 @@ export interface FetchOptions {
   body?: Body | null;
   /** A body that is written as JSON. */
   json?: unknown;
-  /** Looked at before the request is sent. */
+  /** Looked at before the request is sent. That of `AbortSignal.timeout` ends it, too, if `timeout` does not before. */
   signal?: { throwIfAborted(): void };
   /** In milliseconds. */
   timeout?: number;

@@ -1,4 +1,4 @@
-// Random numbers. In the component of a plugin that mentions `crypto` only.
+// Random numbers. In the component of a plugin that mentions `crypto` or `random` only.
 
 import random from "wasi:random/random@0.2.12";
 

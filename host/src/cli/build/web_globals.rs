@@ -1,22 +1,35 @@
 //! Global names that the engine lacks and that people expect, such as `URL`. A component has those that its plugin or a package mentions.
 
 /// Modules in the SDK's folder `globals`, and the names that they define.
-const GLOBALS: [(&str, &[&str]); 11] = [
+const GLOBALS: [(&str, &[&str]); 12] = [
     ("abort", &["AbortController", "AbortSignal"]),
     ("buffer", &["Buffer"]),
     ("crypto", &["crypto"]),
     ("fetch", &["fetch", "Headers", "Request", "Response"]),
     ("forms", &["Blob", "File", "FormData", "blob"]),
-    ("intl", &["Intl", "toLocaleString", "toLocaleDateString", "toLocaleTimeString", "localeCompare"]),
+    ("intl", &LOCALE),
     ("process", &["process"]),
+    // Of Math.
+    ("random", &["random"]),
     ("text", &["TextDecoder", "TextEncoder"]),
     ("structured-clone", &["structuredClone"]),
     ("timers", &["setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate"]),
     ("url", &["URL", "URLSearchParams"]),
 ];
 
-/// These are methods of any value.
-const METHODS: [&str; 5] = ["blob", "localeCompare", "toLocaleDateString", "toLocaleString", "toLocaleTimeString"];
+/// What depends on a locale.
+const LOCALE: [&str; 7] = [
+    "Intl",
+    "localeCompare",
+    "toLocaleDateString",
+    "toLocaleLowerCase",
+    "toLocaleString",
+    "toLocaleTimeString",
+    "toLocaleUpperCase",
+];
+
+/// These may be methods of any value, and so may those of `LOCALE`.
+const METHODS: [&str; 2] = ["blob", "random"];
 
 /// What a member with the name of a global may be of, so that it is the global.
 const GLOBAL_OBJECTS: [&str; 4] = ["globalThis", "global", "self", "window"];
@@ -34,7 +47,7 @@ fn mentions(code: &str, name: &str) -> bool {
             return false;
         }
         match before.strip_suffix('.') {
-            Some(_) if METHODS.contains(&name) => true,
+            Some(_) if METHODS.contains(&name) || LOCALE.contains(&name) => true,
             Some(object) if !object.ends_with("..") => {
                 let object = object.trim_end_matches('?');
                 GLOBAL_OBJECTS.iter().any(|global| object.ends_with(global))
@@ -59,9 +72,15 @@ mod tests {
             ("const {Request:a,Response:b}=c.global", &["fetch"]),
             ("globalThis.process?.env", &["process"]),
             ("globalThis?.crypto.subtle", &["crypto"]),
+            ("const{randomUUID:a}=crypto", &["crypto"]),
+            ("const{crypto:a}=globalThis", &["crypto"]),
+            ("globalThis[\"crypto\"]", &["crypto"]),
+            ("Math.random()", &["random"]),
+            ("const{floor:a,random:b}=Math", &["random"]),
             ("f(...Buffer.from(x))", &["buffer"]),
             ("when.toLocaleDateString(\"en-GB\")", &["intl"]),
             ("a.localeCompare(b)", &["intl"]),
+            ("a.toLocaleUpperCase(b)", &["intl"]),
             ("typeof AbortSignal<\"u\"?setTimeout(f,1):0", &["abort", "timers"]),
             ("x.process(y.URL,myURL,URLs,$fetch,fetch_)", &[]),
         ] {

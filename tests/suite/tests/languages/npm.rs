@@ -3,15 +3,11 @@
 use super::templates::begin;
 use serde_json::{Value, json};
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
 use suite::web::{Reply, Seen, Web};
-use suite::{Called, Client, Home, Ran, paths, plugin_from};
-
-const GRANTS: &str = "limits.fuel = 10_000_000_000\nlimits.memory = \"128 MiB\"\n\
-     grants.http = [{ allow = \"GET,POST http://localhost:8445/\", private = true }]";
+use suite::{Called, Client, Home, Ran, Server, paths, plugin_from};
 
 /// The other server, which plays that of OpenAI, too.
 fn answer(seen: &Seen) -> Reply {
@@ -22,6 +18,8 @@ fn answer(seen: &Seen) -> Reply {
             Reply::new(200, "late")
         }
         "/busy" => Reply::new(503, "busy"),
+        "/long" => Reply::new(200, format!("{}grün", "x".repeat(1 << 20))),
+        "/length" => Reply::new(200, seen.bytes.len().to_string()),
         "/v1/files" if body.contains("filename=\"a.json\"") => Reply::json(json!({"id": "file-1", "object": "file"})),
         "/v1/chat/completions" if body.contains("\"stream\":true") => {
             let part = |text: &str| json!({"id": "1", "choices": [{"index": 0, "delta": {"content": text}}]});
@@ -42,26 +40,52 @@ fn answer(seen: &Seen) -> Reply {
 }
 
 struct World {
-    _web: Web,
+    web: Web,
     client: Client,
 }
 
 impl World {
+    /// The same plugin twice: `frugal` has no more fuel than a plugin has by default.
     fn new() -> Self {
-        let web = Web::serve_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 8445)), answer);
-        let client = Client::of(&plugin_from("npm", &paths::language("npm"), GRANTS));
-        Self { _web: web, client }
+        let (web, home) = (Web::serve(answer), Home::new());
+        let allowed = format!("GET,POST http://localhost:{}/", web.address.port());
+        let [from, source] = [paths::language("npm"), home.path().join("npm.wasm")];
+        let requests = format!("requests.http=[{allowed:?}]");
+        let words = [from.to_str().unwrap(), "--set", &requests, "--output", source.to_str().unwrap()];
+        suite::portcullis(&home, &[&["plugin", "manifest"][..], &words].concat()).good();
+        let grants =
+            format!("limits.memory = \"128 MiB\"\ngrants.http = [{{ allow = {allowed:?}, private = true }}]\n");
+        let config = plugin_from("npm", &source, &format!("limits.fuel = 10_000_000_000\n{grants}"))
+            + &plugin_from("frugal", &source, &grants);
+        // The port makes another component of it each time: what is compiled is not kept.
+        let cache = home.path().join("cache");
+        let server = Server::spawn(home, &config, &[], |command| {
+            command.env("PORTCULLIS_CACHE", cache);
+        });
+        server.wait_until_loaded();
+        Self { web, client: Client::of_server(server) }
+    }
+
+    fn server(&self) -> String {
+        format!("http://localhost:{}", self.web.address.port())
     }
 
     fn run(&mut self, tool: &str, job: &str) -> Called {
-        self.client.call(&format!("npm__{tool}"), json!({"job": job}))
+        self.call(&format!("npm__{tool}"), job)
+    }
+
+    fn call(&mut self, tool: &str, job: &str) -> Called {
+        let server = self.server();
+        self.client.call(tool, json!({"job": job, "server": server}))
     }
 
     fn is(&mut self, tool: &str, job: &str, expected: Value) {
-        let called = self.run(tool, job);
-        let said: Value = serde_json::from_str(&called.good()).unwrap();
-        assert_eq!(said, expected, "{job}");
+        assert_eq!(json_of(&self.run(tool, job)), expected, "{job}");
     }
+}
+
+fn json_of(called: &Called) -> Value {
+    serde_json::from_str(&called.good()).unwrap()
 }
 
 #[test]
@@ -85,7 +109,7 @@ fn packages_of_npm_and_what_they_expect_work_in_a_component() {
             json!([
                 echo("GET", "/echo?a=1", Value::Null, ""),
                 echo("POST", "/echo", json_type(), "{\"b\":2}"),
-                "Request failed with status code 503: GET http://localhost:8445/busy",
+                format!("Request failed with status code 503: GET {}/busy", world.server()),
             ]),
         ),
         (
@@ -100,10 +124,11 @@ fn packages_of_npm_and_what_they_expect_work_in_a_component() {
     ] {
         world.is("use", package, expected);
     }
+    let late = "the other server did not answer in time";
     let sha = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     for (name, expected) in [
         ("URL", json!(["https://xn--mnchen-3ya.de/x?a=%C3%A4#f", "a=%C3%A4+b"])),
-        ("text", json!(["a", "€b", {"read": 1, "written": 2}])),
+        ("text", json!(["a", "€b", {"read": 1, "written": 2}, "\u{fffd}a\u{fffd}"])),
         ("fatal", json!("the bytes are not UTF-8")),
         ("crypto", json!([false, true, sha])),
         (
@@ -114,9 +139,14 @@ fn packages_of_npm_and_what_they_expect_work_in_a_component() {
         ),
         ("timers", json!([["micro", "tick", "tick"], true])),
         ("abort", json!([["aborted"], "TimeoutError", "This operation was aborted"])),
-        ("late", json!("the other server did not answer in time")),
+        (
+            "abort at once",
+            json!([true, "AbortError", "gone", "gone", "AbortSignal.timeout takes milliseconds, not Infinity"]),
+        ),
+        ("late", json!([late, late])),
+        ("headers", json!([["a", "2"], ["b", "1, 3"], ["set-cookie", "c"], ["set-cookie", "d"]])),
         ("structuredClone", json!([true, true, "1970-01-01T00:00:00.000Z", true, 1, "1"])),
-        ("base64", json!(["aGk=", "hi", "Z3LDvG4="])),
+        ("base64", json!(["aGk=", "hi", "Z3LDvG4=", "--__", "_w", "1B2M2Y8AsgTpgAmY7PhCfg", true])),
         ("process", json!(["production", true, "/", true])),
         (
             "fetch",
@@ -140,10 +170,22 @@ fn packages_of_npm_and_what_they_expect_work_in_a_component() {
                 "5+ohw7y2Ok2jrXhQMWjTa9ygvmIjgupgoQj61OSWZnk=",
                 70_000,
                 0,
+                36,
             ]),
         ),
     ] {
         world.is("look", name, expected);
+    }
+    // The seed of the engine's own numbers is a part of the component.
+    let [one, other] = [(), ()].map(|()| json_of(&world.run("look", "random")));
+    assert_eq!([&one[0], &one[1], &other[1]], [&json!(true), &json!(1000), &json!(1000)]);
+    assert_ne!(one[2], other[2]);
+    for (job, expected) in [
+        ("long text", json!([(1 << 20) + 4, "xgrün"])),
+        ("long form", json!(true)),
+        ("long buffer", json!([true, true, "rü", "gr"])),
+    ] {
+        assert_eq!(json_of(&world.call("frugal__look", job)), expected, "{job}");
     }
     for (tool, job) in [("use", "luxon elsewhere"), ("look", "Intl elsewhere")] {
         let called = world.run(tool, job);
@@ -189,8 +231,10 @@ fn an_author_is_told_what_there_is_in_place_of_a_module_of_node() {
     let refused = build(&home, &format!("{tool}const id = crypto.randomUUID();\n"));
     assert!(refused.refused().contains("the modules of a plugin are loaded when it is built"), "{refused:?}");
 
-    // A package that imports it may get on without.
-    let run = "tool({ name: \"run\", description: \"Runs.\", run: () => `${old.add(1, 2)}` });\n\
+    // A package that imports it may get on without. Names are found however the plugin reaches them.
+    let run = "import { randomUUID } from \"node:crypto\";\nconst { random } = Math;\n\
+               tool({ name: \"draw\", description: \"Draws.\", run: () => `${randomUUID().length} ${random()}` });\n\
+               tool({ name: \"run\", description: \"Runs.\", run: () => `${old.add(1, 2)}` });\n\
                tool({ name: \"read\", description: \"Reads.\", run: () => old.read(\"/x\") });\n";
     let built = build(&home, &format!("{tool}import old from \"old\";\n{run}"));
     built.good();
@@ -200,6 +244,8 @@ fn an_author_is_told_what_there_is_in_place_of_a_module_of_node() {
         suite::portcullis(&home, &["call", "hello-javascript", tool, "--config", config])
     };
     assert_eq!(call("run").good(), "3\n");
+    let [one, other] = [(), ()].map(|()| call("draw"));
+    assert!(one.good().starts_with("36 0.") && one.good() != other.good(), "{one:?} {other:?}");
     assert!(
         call("read").stdout.contains("`fs.readFileSync` of Node is not in the sandbox: use `files`"),
         "{:?}",
