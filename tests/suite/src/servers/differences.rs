@@ -37,6 +37,16 @@ impl Differences {
         if shown["name"] != shown_name(name) {
             found.insert((true, "another name".into()));
         }
+        // Titles begin with the name of their server.
+        let whose =
+            shown["name"].as_str().and_then(|name| name.split("__").next()).unwrap_or_default().to_owned() + ": ";
+        for at in ["/title", "/annotations/title"] {
+            if let Some(title) = shown.pointer_mut(at)
+                && let Some(own) = title.as_str().and_then(|text| text.strip_prefix(&whose))
+            {
+                *title = own.into();
+            }
+        }
         given["name"] = shown["name"].clone();
         if given["title"].is_null() && given["annotations"]["title"].is_string() {
             given["title"] = given["annotations"]["title"].clone();
@@ -161,6 +171,7 @@ mod tests {
         for (given, shown, documented) in [
             (json!({}), json!({}), ""),
             (json!({"_meta": {"a": 1}}), json!({"_meta": {"a": 1}}), ""),
+            (json!({"title": "A"}), json!({"title": "server: A"}), ""),
             (json!({"execution": {}}), json!({}), "removed `execution` (1)"),
             (json!({"annotations": {"title": "A"}}), json!({"title": "A", "annotations": {"title": "A"}}), ""),
             (json!({"annotations": {"a": 1}}), json!({}), "removed `a` of `annotations` (1)"),

@@ -117,7 +117,7 @@ fn a_session_needs_the_grant_of_state() {
     let mut client = Client::of(&plugin("wasmcp-session", GRANT));
     let called = client.call("wasmcp-session__list", json!({}));
     assert!(called.is_error() && called.text().ends_with("No grant can change that"), "{}", called.result());
-    client.server.wait_for_log("the manifest of `wasmcp-session` does not request it");
+    client.server.wait_for_log("The manifest of `wasmcp-session` does not request it");
 }
 
 #[test]

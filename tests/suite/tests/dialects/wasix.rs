@@ -12,7 +12,7 @@ fn tools_of_wasix_are_listed_and_called() {
     let double = tools.iter().find(|tool| tool["name"] == "wasix-router__double").unwrap();
     assert_eq!(
         (&double["title"], &double["annotations"]["readOnlyHint"]),
-        (&json!("A tool"), &json!(true)),
+        (&json!("wasix-router: A tool"), &json!(true)),
         "{double}"
     );
     let mut call = |tool: &str, arguments: Value| client.call(&format!("wasix-router__{tool}"), arguments);

@@ -15,7 +15,11 @@ fn tools_of_wasmcp_are_listed_and_called() {
     // Of both pages.
     assert_eq!(tools.len(), 8, "{tools:?}");
     let add = tools.iter().find(|tool| tool["name"] == "wasmcp-calculator__add").unwrap();
-    assert_eq!((&add["title"], &add["description"]), (&json!("Addition"), &json!("Adds two numbers.")), "{add}");
+    assert_eq!(
+        (&add["title"], &add["description"]),
+        (&json!("wasmcp-calculator: Addition"), &json!("Adds two numbers.")),
+        "{add}"
+    );
     assert_eq!(add["annotations"]["readOnlyHint"], true, "{add}");
     assert_eq!(add["annotations"]["openWorldHint"], false, "{add}");
     assert_eq!(add["icons"][0]["src"], "https://example.com/add.png", "{add}");
@@ -123,7 +127,7 @@ fn a_stream_of_a_file_that_is_not_granted_cannot_be_had() {
 #[test]
 fn the_older_protocol_is_the_same_adapter() {
     let mut client = Client::of(&plugin("wasmcp-older", ""));
-    assert_eq!(client.tools()[0]["title"], "Reverse");
+    assert_eq!(client.tools()[0]["title"], "wasmcp-older: Reverse");
     assert_eq!(client.call("wasmcp-older__reverse", json!({"text": "abc"})).good(), "cba 2025-06-18");
     client.server.wait_for_log("not JSON");
 }

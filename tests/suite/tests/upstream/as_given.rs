@@ -54,8 +54,8 @@ fn odd_definitions_lose_only_their_check() {
             70_000
         );
         assert_eq!(of("copied")["description"], "See the [2Jdocumentation");
-        assert_eq!(of("persian")["title"], "%s: می\u{200c}خواهم");
-        assert_eq!(of("Bao_Cun_Wen_Jian")["title"], "%s: 保存文件");
+        assert_eq!(of("persian")["title"], "odd: می\u{200c}خواهم");
+        assert_eq!(of("Bao_Cun_Wen_Jian")["title"], "odd: 保存文件");
         assert_eq!(of("Bao_Cun_Wen_Jian")["_meta"]["dev.portcullis/source"]["tool"], "保存文件");
         // The server has the last word on what nobody has checked.
         for name in ["look-ahead", "long", "Bao_Cun_Wen_Jian", "two_words", "hidden", "bare"] {
@@ -78,7 +78,10 @@ fn parts_that_the_host_does_not_read_are_passed_on() {
     for era in Era::ALL {
         let mut client = until_found(Client::new(Server::start(&misbehaving("whole", "")), era, false));
         let tool = &tools(&mut client)["odd__run"];
-        assert_eq!((&tool["title"], &tool["annotations"]["title"]), (&json!("A title"), &json!("Another title")));
+        assert_eq!(
+            (&tool["title"], &tool["annotations"]["title"]),
+            (&json!("odd: A title"), &json!("odd: Another title"))
+        );
         assert_eq!((&tool["icons"], &tool["_meta"]["vendor.example/card"]), (&icon, &meta), "{tool}");
         // A request with a progress token is served through the library, one without is not.
         for progress in [false, true] {
