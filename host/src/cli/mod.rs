@@ -30,6 +30,7 @@ mod options;
 mod plugin;
 mod policy;
 mod prompt;
+mod secret;
 mod serve;
 mod show;
 mod stop_signals;
@@ -101,6 +102,9 @@ enum Command {
     /// Check and copy what a server keeps.
     #[command(subcommand)]
     Storage(storage::StorageCommand),
+    /// Set and list the secrets that the host sends for plugins.
+    #[command(subcommand)]
+    Secret(secret::SecretCommand),
     /// Create, list and revoke API keys of clients over HTTP.
     #[command(subcommand)]
     Key(key::Key),
@@ -210,6 +214,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Audit(command) => block_on(&global.log_filter(crate::config::log_filter()), command.run()),
         Command::Task(command) => block_on(&global.log_filter(crate::config::quiet_log_filter()), command.run()),
         Command::Storage(command) => command.run(),
+        Command::Secret(command) => command.run(),
         Command::Key(command) => command.run(),
         Command::Config(command) => command.run(),
         Command::Completions(command) => command.run(visible_commands()),

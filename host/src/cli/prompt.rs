@@ -5,10 +5,12 @@ use super::frame::{self, said, wrapped};
 use super::terminal::TerminalSink;
 use async_trait::async_trait;
 use platform::telemetry::printable;
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use runtime::imports::{Abilities, CheckedQuestion, ClientCalls, ClientError, ClientReply, Consent, QuestionBatch};
 use serde_json::Value;
 use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
+use zeroize::Zeroizing;
 
 /// A client that answers questions of a tool: asks on stderr and reads stdin. Has no abilities without a terminal.
 pub(super) struct TerminalClient {
@@ -102,6 +104,19 @@ pub(super) fn read_line(prompt: &str) -> Option<String> {
         return None;
     }
     Some(input.trim().to_owned())
+}
+
+/// Reads a line that the terminal does not show; none at the end of input.
+pub(super) fn read_hidden(prompt: &str) -> std::io::Result<Option<Zeroizing<String>>> {
+    let shown = tcgetattr(std::io::stdin())?;
+    let mut hidden = shown.clone();
+    hidden.local_modes.remove(LocalModes::ECHO);
+    // A program that ends before it is shown again, by Ctrl-C, leaves it to the shell, as others do.
+    tcsetattr(std::io::stdin(), OptionalActions::Flush, &hidden)?;
+    let read = read_line(prompt).map(Zeroizing::new);
+    tcsetattr(std::io::stdin(), OptionalActions::Now, &shown)?;
+    eprintln!();
+    Ok(read)
 }
 
 /// The user's agreement, which commands need that change what plugins may do.

@@ -105,10 +105,13 @@ pub fn open_connection_broker(config: &Config) -> Result<Option<Arc<ConnectionBr
 /// Opens the sender of plugins' HTTP requests, with the configured secrets.
 pub(super) fn open_egress(config: &Config) -> Result<Arc<HttpSender>, StartError> {
     let secrets = SecretStore::open(&config.secrets, crate::config::environment_variable)?;
+    for missing in secrets.missing().values() {
+        tracing::warn!("{missing}. Until then, calls that send it fail");
+    }
     let sender = HttpSender::new(Arc::new(SystemNetwork), secrets, file_descriptors::shares().guest_connections);
     for spec in config.plugins.iter().chain(&config.agent) {
         for name in spec.grants.secrets.iter().map(|grant| &grant.name).filter(|name| !sender.has_secret(name)) {
-            tracing::warn!(plugin = %spec.id, "the secret `{name}` is granted, but there is no [secrets.{name}]");
+            tracing::warn!(plugin = %spec.id, "the secret `{name}` is granted, but there is no [secrets.{name}]: `portcullis secret set {name}` makes it");
         }
     }
     Ok(Arc::new(sender))

@@ -8,4 +8,4 @@ mod store;
 
 pub use secret::{Secret, SecretError};
 pub use source::SecretSource;
-pub use store::SecretStore;
+pub use store::{SecretStore, write_secret};

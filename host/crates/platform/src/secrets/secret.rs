@@ -1,6 +1,7 @@
 //! One secret, and why it cannot be used.
 
 use std::fmt;
+use std::io::ErrorKind;
 use zeroize::Zeroizing;
 
 /// Minimum length. A shorter secret could be guessed, and searching responses for it would hit other text.
@@ -52,6 +53,17 @@ impl fmt::Debug for Secret {
 pub struct SecretError {
     pub(super) name: String,
     pub(super) reason: SecretProblem,
+}
+
+impl SecretProblem {
+    /// Whether there is nothing where the secret should be.
+    pub(super) fn is_missing(&self) -> bool {
+        match self {
+            Self::File(_, error) => error.kind() == ErrorKind::NotFound,
+            Self::Env(_) | Self::Keyring(_) => true,
+            Self::Length | Self::Characters => false,
+        }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -2,36 +2,54 @@
 
 use super::secret::{Secret, SecretError, SecretProblem};
 use super::source::SecretSource;
-use crate::files::read_key_file;
+use crate::files::{read_key_file, replace_file};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 use zeroize::{Zeroize, Zeroizing};
 
 /// All secrets by name. They are read once, at the start.
 #[derive(Debug, Default)]
-pub struct SecretStore(BTreeMap<String, Arc<Secret>>);
+pub struct SecretStore {
+    secrets: BTreeMap<String, Arc<Secret>>,
+    /// Why those are missing whose place is empty.
+    missing: BTreeMap<String, String>,
+}
 
 impl SecretStore {
-    /// Reads all secrets. `variable` returns a variable of the environment.
+    /// Reads all secrets. `variable` returns a variable of the environment. One whose place is empty is missing, which only stops
+    /// calls that need it; one that cannot be used is an error.
     pub fn open(
         sources: &BTreeMap<String, SecretSource>,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Self, SecretError> {
-        let mut secrets = BTreeMap::new();
+        let mut store = Self::default();
         for (name, source) in sources {
-            let value = read(source, &variable).map_err(|reason| SecretError { name: name.clone(), reason })?;
-            secrets.insert(name.clone(), Arc::new(Secret::new(name, value)?));
+            match read(source, &variable).map_err(|reason| SecretError { name: name.clone(), reason }) {
+                Ok(value) => drop(store.secrets.insert(name.clone(), Arc::new(Secret::new(name, value)?))),
+                Err(error) if error.reason.is_missing() => {
+                    let text = format!("{error}; `portcullis secret set {name}` sets it");
+                    store.missing.insert(name.clone(), text);
+                }
+                Err(error) => return Err(error),
+            }
         }
-        Ok(Self(secrets))
+        Ok(store)
     }
 
     pub fn get(&self, name: &str) -> Option<&Arc<Secret>> {
-        self.0.get(name)
+        self.secrets.get(name)
     }
 
     pub fn all(&self) -> impl Iterator<Item = &Arc<Secret>> {
-        self.0.values()
+        self.secrets.values()
+    }
+
+    /// Why those are missing whose place is empty, a sentence each, by name.
+    pub fn missing(&self) -> &BTreeMap<String, String> {
+        &self.missing
     }
 }
 
@@ -58,11 +76,37 @@ fn read(
 
 #[cfg(target_os = "linux")]
 fn from_keyring(service: &str, user: &str) -> Result<Zeroizing<String>, SecretProblem> {
+    let password = keyring_entry(service, user).and_then(|entry| entry.get_password());
+    password.map(Zeroizing::new).map_err(|error| SecretProblem::Keyring(error.to_string()))
+}
+
+#[cfg(target_os = "linux")]
+fn keyring_entry(service: &str, user: &str) -> Result<keyring_core::Entry, keyring_core::Error> {
     use keyring_core::api::CredentialStoreApi;
-    let words = |error: keyring_core::Error| SecretProblem::Keyring(error.to_string());
-    let store = linux_keyutils_keyring_store::Store::new().map_err(words)?;
-    let entry = store.build(service, user, None).map_err(words)?;
-    entry.get_password().map(Zeroizing::new).map_err(words)
+    linux_keyutils_keyring_store::Store::new()?.build(service, user, None)
+}
+
+/// Stores a secret where it is read from. The error is a sentence.
+pub fn write_secret(secret: &Secret, source: &SecretSource) -> Result<(), String> {
+    match source {
+        SecretSource::File(path) => {
+            let text = Zeroizing::new(format!("{}\n", secret.reveal()));
+            let only_owner = Permissions::from_mode(0o600);
+            let failed = |error| format!("cannot write {}: {error}", path.display());
+            replace_file(path, text.as_bytes(), only_owner).map_err(failed)
+        }
+        SecretSource::Env(name) => Err(format!(
+            "[secrets.{}] is read from the variable {name}: set that, or write `file` in its place",
+            secret.name()
+        )),
+        #[cfg(target_os = "linux")]
+        SecretSource::Keyring(service, user) => {
+            let stored = keyring_entry(service, user).and_then(|entry| entry.set_password(secret.reveal()));
+            stored.map_err(|error| format!("the keyring does not take it: {error}"))
+        }
+        #[cfg(not(target_os = "linux"))]
+        SecretSource::Keyring(..) => Err("keyrings are used on Linux only; write `file` in its place".into()),
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -91,18 +135,39 @@ mod tests {
         assert_eq!(vault.get("a").unwrap().reveal(), "canary-5678");
         assert_eq!(vault.get("b").unwrap().reveal(), "canary-1234");
         assert!(vault.get("c").is_none());
-        assert_eq!(format!("{vault:?}"), r#"SecretStore({"a": [secret a], "b": [secret b]})"#);
+        assert_eq!(format!("{vault:?}"), r#"SecretStore { secrets: {"a": [secret a], "b": [secret b]}, missing: {} }"#);
+    }
+
+    #[test]
+    fn an_empty_place_only_stops_who_needs_it() {
+        let vault = vault("a.env = \"NONE\"\nb.env = \"TOKEN\"\nc.file = \"/none\"").unwrap();
+        assert_eq!(vault.all().map(|secret| secret.name()).collect::<Vec<_>>(), ["b"]);
+        let missing: Vec<_> = vault.missing().values().collect();
+        assert!(missing[0].contains("[secrets.a] the variable NONE is not set"), "{missing:?}");
+        assert!(missing[0].ends_with("; `portcullis secret set a` sets it"), "{missing:?}");
+        assert!(missing[1].contains("cannot read the file /none") && missing.len() == 2, "{missing:?}");
+    }
+
+    #[test]
+    fn a_secret_is_stored_where_it_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = SecretSource::File(folder.path().join("key"));
+        let secret = Secret::new("a", Zeroizing::new("canary-5678".into())).unwrap();
+        write_secret(&secret, &source).unwrap();
+        let sources = BTreeMap::from([("a".to_owned(), source)]);
+        assert_eq!(SecretStore::open(&sources, |_| None).unwrap().get("a").unwrap().reveal(), "canary-5678");
+        let mode = std::fs::metadata(folder.path().join("key")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert!(write_secret(&secret, &SecretSource::Env("X".into())).unwrap_err().contains("the variable X"));
     }
 
     #[test]
     fn what_is_wrong_is_said_without_the_secret() {
         for (wrong, words) in [
-            ("a.file = \"/none\"", "cannot read the file /none"),
-            ("a.env = \"NONE\"", "the variable NONE is not set"),
+            ("a.file = \"/\"", "cannot read the file /"),
             ("a.env = \"x\"\na.file = \"y\"", "write one of"),
             ("a = {}", "write one of"),
             ("a.keyring = \"x\"", "`service/user`"),
-            ("a.keyring = \"portcullis-test/nobody\"", "[secrets.a] the keyring"),
             ("a.value = \"x\"", "unknown field"),
         ] {
             let error = vault(wrong).unwrap_err();

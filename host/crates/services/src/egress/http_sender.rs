@@ -58,7 +58,7 @@ impl HttpSender {
     }
 
     pub fn has_secret(&self, secret: &str) -> bool {
-        self.secret_store.get(secret).is_some()
+        self.secret_store.get(secret).is_some() || self.secret_store.missing().contains_key(secret)
     }
 
     /// Sends a request and follows redirects.
@@ -129,7 +129,11 @@ impl HttpSender {
             self.secret_store
                 .get(name)
                 .cloned()
-                .ok_or_else(|| HttpError::Failed(format!("there is no secret `{name}`; it would be [secrets.{name}]")))
+                .ok_or_else(|| {
+                    let missing = self.secret_store.missing().get(name).cloned();
+                    let unknown = || format!("there is no secret `{name}`; `portcullis secret set {name}` makes it");
+                    HttpError::Failed(missing.unwrap_or_else(unknown))
+                })
         })?;
         let promised = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
         if promised.is_some_and(|length| length > grant.body.as_u64()) {
