@@ -81,40 +81,6 @@ except ImportError:
     assert run(PACKED + code, tmp_path) == "done\n"
 
 
-def test_temporary_files_are_in_memory(tmp_path):
-    code = """
-files._is_temporary = files.temporary.is_here
-files.install()
-import os, io
-number = os.open("/tmp/one", os.O_CREAT | os.O_EXCL | os.O_RDWR)
-with io.open(number, "w+", encoding="utf-8") as file:
-    file.write("één")
-    file.seek(0)
-    assert file.read() == "één"
-with open("/tmp/one", "ab") as file:
-    file.write(b"!")
-with open("/tmp/one", "r+b") as file:
-    file.seek(-1, io.SEEK_END)
-    file.write(b"??")
-    file.truncate(5)
-os.mkdir("/tmp/in")
-os.rename("/tmp/one", "/tmp/in/two")
-assert os.path.getsize("/tmp/in/two") == 5 and open("/tmp/in/two", "rb").read() == "één".encode(), open("/tmp/in/two", "rb").read()
-assert os.listdir("/tmp") == ["in"] and [one.path for one in os.scandir("/tmp/in")] == ["/tmp/in/two"]
-for wrong in (lambda: os.rmdir("/tmp/in"), lambda: open("/tmp/no/x", "w"), lambda: open("/tmp/no"), lambda: open("/tmp/in/two", "x")):
-    try:
-        wrong()
-    except OSError:
-        continue
-    raise AssertionError
-os.unlink("/tmp/in/two")
-os.rmdir("/tmp/in")
-print(os.listdir("/tmp"))
-"""
-    assert run(code, tmp_path) == "[]\n"
-    assert not Path("/tmp/in").exists()
-
-
 def test_what_functions_import_is_imported_or_named(tmp_path):
     (tmp_path / "author.py").write_text(
         """import typing
