@@ -13,6 +13,9 @@ guests::guest! {
         if let Some(path) = path.strip_prefix("make ") {
             return Ok(format!("made: {}", std::fs::create_dir(path).is_ok()).into());
         }
+        if let Some(path) = path.strip_prefix("look ") {
+            return Ok(format!("there: {}", std::fs::exists(path).unwrap_or(false)).into());
+        }
         Ok(format!("files: {}", std::fs::read_dir(&path).map_or(0, Iterator::count)).into())
     }
 }

@@ -47,6 +47,8 @@ fn what_is_granted_and_what_libraries_look_for_is_not_named() {
     for quiet in ["/work/missing", "/etc/localtime", "/usr/share/zoneinfo/Europe"] {
         assert_eq!(said(&mut client, quiet), ["files: 0"], "{quiet}");
     }
+    // Whether there is a folder for temporary files, and nothing more of it.
+    assert_eq!(said(&mut client, "look /tmp"), ["there: false"]);
     for (path, named) in [
         ("/calendars", "`/calendars` is outside the granted"),
         ("/", "`/` is outside the granted"),
@@ -54,13 +56,15 @@ fn what_is_granted_and_what_libraries_look_for_is_not_named() {
         ("/work/../secret", "`/secret` is outside the granted"),
         ("/work/folder-link", "`folder-link` leads outside the granted"),
         ("/.ssh/id_rsa", "`/.ssh/id_rsa` is outside the granted"),
+        ("look /tmp/x", "`/tmp/x` is outside the granted"),
+        ("/tmp", "`/tmp` is outside the granted"),
         ("/usr/share/x", "`/usr/share/x` is outside the granted"),
         ("/etc/localtime/../../calendars", "`/calendars` is outside the granted"),
     ] {
         let answer = said(&mut client, path);
         assert!(answer.len() == 2 && answer[1].contains(named), "{path}: {answer:?}");
     }
-    for path in ["/calendars", "/usr/share/zoneinfo", "/.settings", "/python/x"] {
+    for path in ["/calendars", "/usr/share/zoneinfo", "/.settings", "/python/x", "/tmp"] {
         let made = said(&mut client, &format!("make {path}"));
         assert!(made[0] == "made: false" && made[1].contains(&format!("`{path}` is outside")), "{made:?}");
     }

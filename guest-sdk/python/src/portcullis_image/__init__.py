@@ -46,6 +46,7 @@ class _Environment(os._Environ):
         self.__class__ = os._Environ
         for name in list(self):
             del self[name]
+        files.forget_grants()
         _kept.append(_arrange())
         next(_kept[-1])
         return []

@@ -7,7 +7,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator
 
-# Longer than most holes, so it is allocated at the end. Of a longer hole, what lies behind it stays free.
+# Longer than most holes.
 _LONG = 1 << 20
 # From long ones to short ones: a short one would be cut from a long hole.
 _LENGTHS = (*(1 << bits for bits in range(18, 9, -1)), *range(512, 16, -8))
@@ -19,8 +19,12 @@ def use_up() -> Iterator[None]:
     # Both caches hold objects that the next call would free.
     sys._clear_internal_caches()
     gc.collect()
-    end = id(bytes(_LONG))
     held: deque[object] = deque()
+    highest = max(map(id, gc.get_objects()))
+    # One below an object that is used lies in a longer hole.
+    while (end := id(piece := bytes(_LONG))) < highest:
+        held.append(piece)
+    del piece
     for length in _LENGTHS:
         while id(piece := bytes(length - _HEADER)) < end:
             held.append(piece)

@@ -10,7 +10,8 @@ from types import ModuleType
 
 from . import files
 
-_ELSEWHERE = {"sys", "os", "platform"}
+# Who catches one of these counts on an import that fails.
+_FAILURES = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 
 
 def load(folder: str) -> None:
@@ -53,16 +54,36 @@ def _imports(body: list[ast.stmt], is_inner: bool, is_tried: bool) -> Iterator[t
                 yield statement, is_tried
             case ast.If(test) if "TYPE_CHECKING" in ast.unparse(test):
                 yield from _imports(statement.orelse, is_inner, is_tried)
-            # For another system, or another version of Python.
-            case ast.If(test) if _ELSEWHERE & {one.id for one in ast.walk(test) if isinstance(one, ast.Name)}:
+            # For another system or version of Python, or where a package is there.
+            case ast.If(test) if not isinstance(test, ast.Constant):
                 yield from _imports([*statement.body, *statement.orelse], is_inner, True)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 yield from _imports(statement.body, True, is_tried)
             case _:
-                tried = is_tried or bool(getattr(statement, "handlers", None))
+                tried = is_tried or _catches(statement)
                 for field in ("body", "handlers", "orelse", "finalbody", "cases"):
                     for inner in getattr(statement, field, []):
                         yield from _imports([inner] if isinstance(inner, ast.stmt) else inner.body, is_inner, tried)
+
+
+def _catches(statement: ast.stmt) -> bool:
+    """Whether the statement catches that an import fails."""
+    match statement:
+        case ast.Try(handlers=handlers) | ast.TryStar(handlers=handlers):
+            return any(one.type is None or _is_failure(one.type) for one in handlers)
+        case ast.With(items) | ast.AsyncWith(items):
+            calls = [one.context_expr for one in items if isinstance(one.context_expr, ast.Call)]
+            return any(_name(call.func) == "suppress" and any(map(_is_failure, call.args)) for call in calls)
+    return False
+
+
+def _is_failure(caught: ast.expr) -> bool:
+    return any(_name(one) in _FAILURES for one in (caught.elts if isinstance(caught, ast.Tuple) else [caught]))
+
+
+def _name(expression: ast.expr) -> str:
+    """`suppress`, also of `contextlib.suppress`."""
+    return ast.unparse(expression).rpartition(".")[2]
 
 
 def _named(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[int, str, list[str]]]:

@@ -1,6 +1,6 @@
 //! C: the compiler of `ziglang` makes one module of the SDK, the bindings and the author's files.
 
-use super::command::step;
+use super::command::{self, step};
 use super::dependencies::{self, Dependency};
 use super::module::{self, World};
 use super::project::Project;
@@ -72,7 +72,7 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
 
 /// The compiler for WASI. Fuel counts instructions, so that speed pays.
 fn compiler(python: &Path) -> Command {
-    let mut zig = Command::new(python);
+    let mut zig = command::python(python);
     let cache = python.parent().unwrap_or(python).with_file_name("cache");
     zig.args(["-m", "ziglang", "cc"]).env("ZIG_GLOBAL_CACHE_DIR", &cache).env("ZIG_LOCAL_CACHE_DIR", &cache);
     zig.args(["-target", "wasm32-wasi", "-O2"]);

@@ -52,6 +52,14 @@ pub(super) fn outcome(command: &mut Command) -> anyhow::Result<(bool, String)> {
     Ok((out.status.success(), said))
 }
 
+/// Python with its own modules alone. A file such as `random.py` where it runs, or one that the user's variables lead to, would take the
+/// place of a module of the library, and what comes of it may be kept for all plugins.
+pub(super) fn python(interpreter: &Path) -> Command {
+    let mut python = Command::new(interpreter);
+    python.arg("-I");
+    python
+}
+
 /// Starts a program and waits for its end. `missing` says what to do if it is not installed.
 fn start(command: &mut Command, missing: &str) -> anyhow::Result<Output> {
     command.output().map_err(|error| match error.kind() {
@@ -63,4 +71,21 @@ fn start(command: &mut Command, missing: &str) -> anyhow::Result<Output> {
 /// The name of a program, for messages.
 pub(super) fn name(command: &Command) -> String {
     Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn python_takes_no_modules_of_the_folder_where_it_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("colorsys.py"), "raise SystemExit('it is not the one of the library')")
+            .unwrap();
+        for arguments in [&["-c", "import colorsys"][..], &["-m", "colorsys"]] {
+            let mut python = python(Path::new("python3"));
+            python.args(arguments).current_dir(folder.path()).env("PYTHONPATH", folder.path());
+            quiet(&mut python, "").unwrap();
+        }
+    }
 }

@@ -155,14 +155,21 @@ fn strange_imports(module: &str) -> String {
     })
 }
 
-/// Restores the original names.
+/// Restores the original names of interfaces, and leaves the plugin's own text as it is.
 fn familiar(bytes: &mut [u8]) {
-    let (strange, wasi) = (STRANGE.as_bytes(), b"wasi:");
-    for at in 0..bytes.len().saturating_sub(strange.len()) {
-        if bytes[at..].starts_with(strange) {
-            bytes[at..at + wasi.len()].copy_from_slice(wasi);
+    for at in 0..bytes.len() {
+        if begins_with_strange_name(&bytes[at..]) {
+            bytes[at..at + STRANGE.len()].copy_from_slice(b"wasi:");
         }
     }
+}
+
+/// Whether this begins with a name such as `wasx:io/streams@0.2.8`.
+fn begins_with_strange_name(bytes: &[u8]) -> bool {
+    let Some(rest) = bytes.strip_prefix(STRANGE.as_bytes()) else { return false };
+    let is_of_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-/".contains(&byte);
+    let (name, version) = rest.split_at(rest.iter().take_while(|byte| is_of_name(**byte)).count());
+    name.contains(&b'/') && version.strip_prefix(b"@").is_some_and(|version| version.starts_with(OLDER.as_bytes()))
 }
 
 #[cfg(test)]
@@ -174,8 +181,19 @@ mod tests {
         let module = "import http from \"wasi:http/types@0.2.12\";\nconst version = \"0.2.12 of wasi:\";";
         let changed = strange_imports(module);
         assert_eq!(changed, module.replace("wasi:http/types@0.2.12", "wasx:http/types@0.2.8"));
-        let mut bytes = strange("a wasi:io/streams@0.2.12").into_bytes();
+        let mut bytes = strange("a wasi:io/streams@0.2.12\twasi:http/outgoing-handler@0.2.12").into_bytes();
         familiar(&mut bytes);
-        assert_eq!(bytes, b"a wasi:io/streams@0.2.8");
+        assert_eq!(bytes, b"a wasi:io/streams@0.2.8\twasi:http/outgoing-handler@0.2.8");
+    }
+
+    #[test]
+    fn text_of_the_plugin_stays_as_it_is() {
+        for text in
+            ["wasx:", "wasx:io", "a namespace wasx: of mine", "wasx:mine/a@1.0.0", "wasx:mine@0.2.8", "wasx:A/b@0.2.8"]
+        {
+            let mut bytes = text.as_bytes().to_vec();
+            familiar(&mut bytes);
+            assert_eq!(bytes, text.as_bytes());
+        }
     }
 }

@@ -61,7 +61,7 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
 /// Loads everything before the component is made. What is imported later comes from the archives.
 fn entry(project: &Project, exports: &[String], archives: usize, folders: usize) -> String {
     let archives: Vec<String> = (0..archives).map(|at| format!("/0/{at}.archive")).collect();
-    // componentize-py adds the packages of this machine, which are none of the plugin's.
+    // componentize-py adds packages of an environment, which are none of the plugin's.
     let ours = (0..folders).map(|at| format!("/{at}"));
     let path: Vec<String> =
         ["/python".into(), "/world".into()].into_iter().chain(ours).chain(["/bundled".into()]).collect();

@@ -1,10 +1,11 @@
 //! The tools of a language, installed once in the user's cache: exact versions with their digests, in a folder of their own that
 //! nobody else can write to. After the first time, no network is needed.
 
-use super::command::{quiet, step};
+use super::command::{self, quiet, step};
 use super::embedded;
 use crate::config::default_cache;
 use anyhow::Context;
+use platform::clock::{Clock as _, SystemClock};
 use platform::files::create_private_folder;
 use plugins::package::Digest;
 use std::fs::{self, File};
@@ -14,6 +15,8 @@ use std::process::Command;
 const PYTHON: &str = "Python 3.11 or newer builds plugins in Python. On Debian: `apt-get install python3 python3-venv`";
 const C: &str =
     "Python 3.11 or newer runs the compiler of plugins in C. On Debian: `apt-get install python3 python3-venv`";
+/// Written into a folder of the cache when all is there, and dated whenever that is used.
+pub(super) const INSTALLED: &str = "installed";
 /// In a folder with a virtual environment.
 const INTERPRETER: &str = "venv/bin/python";
 pub(super) const NODE: &str = "Node 20 or newer, with npm, builds plugins in JavaScript: https://nodejs.org";
@@ -36,7 +39,7 @@ impl PythonTools {
     /// The files with the zones of time, of the package tzdata.
     pub(super) fn zones(&self) -> anyhow::Result<PathBuf> {
         let ask = "import tzdata.zoneinfo; print(tzdata.zoneinfo.__path__[0], end='')";
-        let said = quiet(Command::new(self.interpreter()).args(["-c", ask]), PYTHON);
+        let said = quiet(command::python(&self.interpreter()).args(["-c", ask]), PYTHON);
         Ok(said.context("the tools for python have no tzdata")?.into())
     }
 }
@@ -54,14 +57,15 @@ pub(super) fn c() -> anyhow::Result<PathBuf> {
 fn environment(language: &str, need: &str) -> anyhow::Result<PathBuf> {
     tools(language, |folder| {
         let venv = folder.join("venv");
-        quiet(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&venv), need)
-            .with_context(|| need.to_owned())?;
+        let mut make = command::python(Path::new("python3"));
+        make.args(["-m", "venv", "--clear"]).arg(&venv).current_dir(folder);
+        quiet(&mut make, need).with_context(|| need.to_owned())?;
         let python = folder.join(INTERPRETER);
         let version =
             "import sys; sys.exit('this is Python ' + sys.version.split()[0]) if sys.version_info < (3, 11) else None";
-        quiet(Command::new(&python).args(["-c", version]), need).with_context(|| need.to_owned())?;
+        quiet(command::python(&python).args(["-c", version]), need).with_context(|| need.to_owned())?;
         // Each wheel must have a digest that is listed; nothing is built, and nothing else is looked for.
-        let mut pip = Command::new(&python);
+        let mut pip = command::python(&python);
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes"]);
         pip.args(["--only-binary", ":all:", "--requirement"]).arg(folder.join("requirements.txt"));
         quiet(&mut pip, need)
@@ -121,16 +125,23 @@ pub(super) fn once(
         |folder: &Path| create_private_folder(folder).with_context(|| format!("cannot use {}", folder.display()));
     private(&cache)?;
     private(&all)?;
-    let lock = File::create(all.join(format!("{name}.lock"))).and_then(|file| file.lock().map(|()| file));
-    let _lock = lock.with_context(|| format!("cannot lock {}", all.display()))?;
+    let locked = lock_file(&all, name).and_then(|file| file.lock().map(|()| file));
+    let _lock = locked.with_context(|| format!("cannot lock {}", all.display()))?;
     // Before anything in it is believed.
     private(&to)?;
-    let done = to.join("installed");
-    if done.is_file() {
+    let done = to.join(INSTALLED);
+    if let Ok(done) = File::open(&done) {
+        // It only says how long it is kept.
+        let _ = done.set_modified(SystemClock.wall());
         return Ok(to);
     }
     step(&format!("installing {what} in {}", to.display()), || install(&to))?;
     // Written last, so that what was interrupted is done again.
     fs::write(&done, "").with_context(|| format!("cannot write {}", done.display()))?;
     Ok(to)
+}
+
+/// The file that is locked while a folder of the cache is filled or removed.
+pub(super) fn lock_file(all: &Path, name: &str) -> std::io::Result<File> {
+    File::create(all.join(format!("{name}.lock")))
 }

@@ -16,6 +16,8 @@ name, version = path.rsplit('/', 1)[1].split('-')[:2]
 info = f'{name}-{version}.dist-info'
 with zipfile.ZipFile(path, 'w') as file:
     file.writestr(f'{name}.py', module)
+    if '-none-any.' not in path:
+        file.writestr(f'{name}_fast.so', 'compiled')
     file.writestr(f'{info}/METADATA', f'Metadata-Version: 2.1\\nName: {name}\\nVersion: {version}\\n{requires}')
     file.writestr(f'{info}/WHEEL', 'Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')
     file.writestr(f'{info}/RECORD', '')
@@ -61,6 +63,14 @@ impl Author {
         suite::cli::run(self.offline(command))
     }
 
+    /// Files where the build is started, with the names of modules that the tools import: these take their own.
+    fn shadow_modules(&self) {
+        for module in ["componentize_py", "json", "pip", "zipfile"] {
+            let text = "raise SystemExit('it is not the module of the library')\n";
+            fs::write(self.home.path().join(format!("{module}.py")), text).unwrap();
+        }
+    }
+
     /// The folder is the only index.
     fn offline(&self, mut command: Command) -> Command {
         command.env("PIP_NO_INDEX", "1").env("PIP_FIND_LINKS", &self.index);
@@ -77,6 +87,11 @@ fn packages_are_locked_and_run_in_the_component() {
     wheel(&author.index, "greetings-1.0-py3-none-any.whl", "Requires-Dist: words\n", greeting);
     wheel(&author.index, "words-2.1-py2.py3-none-any.whl", "", "HELLO = 'Bonjour'\n");
     author.build().good();
+    // Its tests find the packages, too.
+    author.change("test_hello.py", "Hello, Ada!", "Bonjour, Ada!1");
+    let mut pytest = Command::new(paths::python());
+    pytest.args(["-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"]).current_dir(&author.folder);
+    assert!(suite::cli::run(pytest).good().contains("1 passed"));
     let lock = author.lock();
     for line in ["# For: [\"greetings>=1\"]\n", "\ngreetings==1.0 --hash=sha256:", "# words-2.1-py2.py3-none-any.whl\n"]
     {
@@ -85,7 +100,15 @@ fn packages_are_locked_and_run_in_the_component() {
     let called = portcullis(&author.home, &["call", "hello", "greet", "name=Ada", "--config", "hello/portcullis.toml"]);
     assert_eq!(called.good().trim(), "Bonjour, Ada!1");
 
-    // Newer versions change nothing, and without an index it builds as well.
+    // What an earlier version of this program has packed goes when this one packs.
+    let packed = author.folder.join(".portcullis/packages/.packed");
+    let ours = fs::read_dir(&packed).unwrap().next().unwrap().unwrap().path();
+    fs::rename(&ours, packed.join("earlier")).unwrap();
+    author.build().good();
+    assert!(ours.is_dir() && !packed.join("earlier").exists());
+
+    // Newer versions change nothing, and without an index it builds as well, also where somebody has removed what was installed.
+    fs::remove_dir_all(author.folder.join(".portcullis/packages")).unwrap();
     wheel(&author.index, "words-3.0-py3-none-any.whl", "", "HELLO = 'Hej'\n");
     fs::rename(&author.index, author.index.with_extension("away")).unwrap();
     author.build().good();
@@ -142,7 +165,14 @@ fn compiled_code_that_only_makes_a_package_faster_is_left_out() {
     let tag = format!("cp3{0}-cp3{0}-linux_{1}", minor_version(), std::env::consts::ARCH);
     let compiled = format!("markupsafe-2.1-{tag}.whl");
     wheel(&author.index, &compiled, "", "def of(name): return f'Safe, {name}!'\n");
+    author.shadow_modules();
     author.build().good();
+    let files = fs::read_dir(author.folder.join(".portcullis/packages")).unwrap();
+    let names: Vec<_> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(
+        names.contains(&"markupsafe.py".to_owned()) && !names.iter().any(|name| name.ends_with(".so")),
+        "{names:?}"
+    );
     assert!(author.lock().contains("# markupsafe-2.1-py3-none-any.whl"), "{}", author.lock());
     let call = ["call", "hello", "greet", "name=Ada", "--config", "hello/portcullis.toml"];
     assert_eq!(portcullis(&author.home, &call).good().trim(), "Safe, Ada!");

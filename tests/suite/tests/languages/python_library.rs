@@ -65,6 +65,51 @@ fn the_standard_library_is_there_in_a_call() {
     );
 }
 
+/// In memory, also beside a folder that was granted. That the library looks for a real folder first is no refusal.
+#[test]
+fn temporary_files_need_no_grant() {
+    const TOOL: &str = r#"
+
+@tool
+def move(to: str) -> str:
+    """Moves a file out of memory and back."""
+    import os
+    import shutil
+    import tempfile
+    with tempfile.TemporaryDirectory() as folder:
+        one, back = folder + "/one", folder + "/back"
+        with open(one, "bw") as file:
+            file.write(b"kept")
+        try:
+            os.rename(one, to)
+            return "renamed"
+        except OSError as error:
+            said = error.strerror
+        shutil.move(one, to)
+        moved = open(to).read(), os.listdir(folder)
+        shutil.move(to, back)
+        kept = open(back).read()
+    return f"{said}: {moved}, {kept}, {os.path.exists(to)}, {os.listdir('/tmp')}"
+"#;
+    let home = Home::new();
+    let folder = begin(&home, "python");
+    let work = folder.join("work");
+    fs::create_dir(&work).unwrap();
+    let add = |file: &str, text: &str| {
+        let path = folder.join(file);
+        fs::write(&path, fs::read_to_string(&path).unwrap() + text).unwrap();
+    };
+    add("pyproject.toml", "\n[tool.portcullis.requests]\nfilesystem = \"write\"\n");
+    let grant = format!("grants.filesystem = [{{ host = {work:?}, guest = \"/work\", access = \"write\" }}]\n");
+    add("portcullis.toml", &grant);
+    add("hello_python.py", TOOL);
+    run(&home, &folder, &["build"], |_| {});
+    let call = ["call", "hello-python", "move", "to=/work/one", "--config", "hello-python/portcullis.toml"];
+    let called = portcullis(&home, &call);
+    assert_eq!(called.good().trim(), "Cross-device link: ('kept', []), kept, False, []");
+    assert!(!called.stderr.contains("refused files"), "{called:?}");
+}
+
 /// `urllib` and all libraries above `http.client` write requests to a socket.
 #[test]
 fn a_request_of_a_library_goes_through_the_host() {

@@ -2,12 +2,11 @@
 
 use super::pip::{pip, run};
 use super::requirement::plain;
-use crate::cli::build::command::quiet;
+use crate::cli::build::command::{self, quiet};
 use crate::cli::build::folders::empty;
 use anyhow::Context;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 /// Makes of a wheel one without what is compiled. It has the same bytes wherever it is made: for a version, all wheels have the same
 /// modules, and nothing is compressed or dated.
@@ -15,7 +14,6 @@ const STRIP: &str = "
 import base64, hashlib, sys, zipfile
 source, folder = sys.argv[1:]
 name, version = source.rsplit('/', 1)[-1].split('-')[:2]
-record = f'{name}-{version}.dist-info/RECORD'
 with zipfile.ZipFile(source) as file:
     contents = {one: file.read(one) for one in file.namelist() if not one.endswith(('.so', '.pyd', '.c', '.pyx', '/', 'RECORD'))}
 info = next(one for one in contents if one.endswith('.dist-info/WHEEL'))
@@ -37,7 +35,7 @@ pub(super) fn strip(python: &Path, requirement: &str, to: &Path) -> anyhow::Resu
     download.args(["--only-binary", ":all:", "--no-deps", "--dest", ".", requirement]);
     run(&mut download).with_context(|| format!("cannot get {requirement}, to take its compiled code out"))?;
     for entry in fs::read_dir(&folder)? {
-        let mut strip = Command::new(python);
+        let mut strip = command::python(python);
         quiet(strip.args(["-c", STRIP]).arg(entry?.path()).arg(to), "")?;
     }
     Ok(fs::remove_dir_all(folder)?)
@@ -52,7 +50,7 @@ pub(super) fn wheel_of(python: &Path, requirement: &str, work: &Path) -> Option<
     let mut ask = pip(python, work, "install");
     ask.args(["--dry-run", "--ignore-installed", "--no-deps", "--only-binary", ":all:", requirement, "--report"]);
     run(ask.arg(&report)).ok()?;
-    let mut read = Command::new(python);
+    let mut read = command::python(python);
     read.args(["-c", NAME]).stdin(fs::File::open(report).ok()?);
     let name = quiet(&mut read, "").ok()?.trim().to_owned();
     (!name.ends_with("-none-any.whl")).then_some(name)

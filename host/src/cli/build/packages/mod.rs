@@ -63,19 +63,26 @@ pub(super) fn install(project: &Project, python: &Path) -> anyhow::Result<Option
         }
     };
     let text = lock.text();
-    if fs::read_to_string(&done).is_ok_and(|installed| installed == text) {
+    if folder.is_dir() && fs::read_to_string(&done).is_ok_and(|installed| installed == text) {
         return Ok(Some(Packages { folder }));
     }
     step("installing the packages", || {
         let files = fetch(python, &work, &lock)?;
-        empty(&folder)?;
         let mut pip = pip(python, &wheels, "install");
         pip.args(PURE).args(["--no-index", "--no-deps", "--no-compile", "--target"]).arg(&folder).args(files);
-        run(&mut pip)
+        refill(&folder, &done, &text, || run(&mut pip))
     })?;
-    // Written last, so that what was interrupted is done again.
-    fs::write(&done, text).with_context(|| format!("cannot write {}", done.display()))?;
     Ok(Some(Packages { folder }))
+}
+
+/// Empties a folder and fills it anew. `done` says what is in it, and is there only while that is true: what was interrupted is done again.
+fn refill(folder: &Path, done: &Path, text: &str, fill: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    if done.exists() {
+        fs::remove_file(done).with_context(|| format!("cannot remove {}", done.display()))?;
+    }
+    empty(folder)?;
+    fill()?;
+    fs::write(done, text).with_context(|| format!("cannot write {}", done.display()))
 }
 
 /// Has pip choose versions, those of the old lock file where they still fit.
@@ -155,4 +162,22 @@ fn fetch(python: &Path, work: &Path, lock: &Lock) -> anyhow::Result<Vec<PathBuf>
         files.push(path);
     }
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_interrupted_is_not_done() {
+        let work = tempfile::tempdir().unwrap();
+        let (folder, done) = (work.path().join("packages"), work.path().join("packages.lock"));
+        let fill = || -> anyhow::Result<()> { Ok(fs::write(folder.join("one.py"), "")?) };
+        refill(&folder, &done, "one", fill).unwrap();
+        assert_eq!(fs::read_to_string(&done).unwrap(), "one");
+        refill(&folder, &done, "other", || bail!("the disk is full")).unwrap_err();
+        assert!(!done.exists() && !folder.join("one.py").exists(), "neither of them is there");
+        refill(&folder, &done, "one", fill).unwrap();
+        assert!(done.is_file() && folder.join("one.py").is_file());
+    }
 }

@@ -1,7 +1,7 @@
 //! Runs pip, and says what stopped it.
 
 use super::requirement;
-use crate::cli::build::command::outcome;
+use crate::cli::build::command::{self, outcome};
 use anyhow::bail;
 use std::path::Path;
 use std::process::Command;
@@ -22,9 +22,9 @@ pub(super) const PURE: [&str; 8] =
     ["--only-binary", ":all:", "--platform", "any", "--implementation", "py", "--abi", "none"];
 
 /// pip, in a folder without files that it could take for packages.
-pub(super) fn pip(python: &Path, folder: &Path, command: &str) -> Command {
-    let mut pip = Command::new(python);
-    pip.args(["-c", PIP, command, "--progress-bar", "off", "--disable-pip-version-check"]).current_dir(folder);
+pub(super) fn pip(python: &Path, folder: &Path, what: &str) -> Command {
+    let mut pip = command::python(python);
+    pip.args(["-c", PIP, what, "--progress-bar", "off", "--disable-pip-version-check"]).current_dir(folder);
     pip
 }
 

@@ -11,7 +11,6 @@ use super::paid::{paid, paid_now};
 use super::path_refusal;
 use super::recorded::{Flags, Hash, Kind, Piece, Stat};
 use crate::engine::charge;
-use policy::Access;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{LinkerInstance, Resource};
 use wasmtime_wasi::filesystem::WasiFilesystemView as _;
@@ -87,7 +86,7 @@ pub(super) fn stat_at<T: WasiHost>(
     Box::new(async move {
         let data = store.data_mut();
         if path != "."
-            && let Some(refused) = path_refusal::refuse(data, directory.rep(), &path, Access::Read)
+            && let Some(refused) = path_refusal::refuse_look(data, directory.rep(), &path)
         {
             return Ok((Err(refused),));
         }
@@ -123,7 +122,7 @@ fn metadata_hash_at<T: WasiHost>(
     Box::new(async move {
         let data = store.data_mut();
         if path != "."
-            && let Some(refused) = path_refusal::refuse(data, directory.rep(), &path, Access::Read)
+            && let Some(refused) = path_refusal::refuse_look(data, directory.rep(), &path)
         {
             return Ok((Err(refused),));
         }

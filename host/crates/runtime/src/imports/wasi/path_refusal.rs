@@ -39,6 +39,18 @@ const LOOKED_FOR_BY_LIBRARIES: [&str; 26] = [
     "world",
 ];
 
+/// Many libraries look whether there is a folder for temporary files, and do without: the one of Python keeps them in memory.
+const TEMPORARY: &str = "tmp";
+
+/// The refusal of a path of which a guest asks only what is there, as `refuse` has it.
+pub(super) fn refuse_look<T: WasiHost>(data: &mut T, directory: u32, path: &str) -> Option<ErrorCode> {
+    // Only that: who opens the folder, or a file in it, is refused.
+    if path == TEMPORARY && has_root(data, directory) {
+        return Some(ErrorCode::NoEntry);
+    }
+    refuse(data, directory, path, Access::Read)
+}
+
 /// The refusal of a path of the directory `/`, which is outside of all that the guest is granted; none for a path of another
 /// directory. It is recorded, once the guest's call has begun. `path` is as the guest named it there.
 pub(super) fn refuse<T: WasiHost>(data: &mut T, directory: u32, path: &str, access: Access) -> Option<ErrorCode> {
