@@ -11,7 +11,7 @@ import sys
 
 from terminal import Terminal
 
-QUESTION = r"(\[y/N\]|\(yes / no\)|\(required\):) "
+QUESTION = r"(\[y/N\]|\(yes / no\)|\(required\):|\(it is not shown\):) "
 
 kind, answers, *command = sys.argv[1:]
 terminal = Terminal(command, {"TERM": kind})

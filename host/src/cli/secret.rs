@@ -67,7 +67,9 @@ fn set(name: &str, file: &ConfigFile) -> anyhow::Result<ExitCode> {
     }
     println!("{name} is set, in {}. Servers that run have it after a restart.", place(source));
     if !config.plugins.iter().chain(&config.agent).any(|spec| spec.grants.secrets.iter().any(|it| it.name == name)) {
-        println!("No plugin may send it yet: portcullis grant PLUGIN 'secrets = [{{ name = \"{name}\", hosts = [\"HOST\"] }}]'");
+        println!(
+            "No plugin may send it yet: portcullis grant PLUGIN 'secrets = [{{ name = \"{name}\", hosts = [\"HOST\"] }}]'"
+        );
     }
     Ok(ExitCode::SUCCESS)
 }

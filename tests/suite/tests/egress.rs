@@ -25,6 +25,11 @@ fn fetcher(home: &Home, requests: &serde_json::Value) -> std::path::PathBuf {
 impl World {
     /// `grants` are lines of TOML, with `PORT` for the server's port.
     fn new(grants: &str, answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
+        Self::with_secret(grants, answer, true)
+    }
+
+    /// `is_set`: whether its secret is.
+    fn with_secret(grants: &str, answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static, is_set: bool) -> Self {
         let web = Web::serve(answer);
         let port = web.address.port();
         let home = Home::new();
@@ -34,7 +39,9 @@ impl World {
             "secrets": ["key"],
         });
         let source = fetcher(&home, &requests);
-        home.write("key.secret", CANARY);
+        if is_set {
+            home.write("key.secret", CANARY);
+        }
         let settings = format!("limits.deadline = \"5s\"\n{}", grants.replace("PORT", &port.to_string()));
         let config = plugin_from("fetcher", &source, &settings) + "[secrets.key]\nfile = \"key.secret\"\n";
         let client = Client::of_server(Server::start_in(home, &config));
@@ -184,9 +191,50 @@ fn a_secret_is_sent_only_to_its_own_host() {
 }
 
 #[test]
-fn a_missing_secret_file_prevents_startup() {
+fn a_secret_that_is_not_set_stops_only_the_calls_that_need_it() {
+    let grants = format!("{OPEN}\ngrants.secrets = [{{ name = \"key\", hosts = [\"localhost\"] }}]");
+    let grants = grants.replace("http://127.0.0.1", "http://localhost");
+    let mut world = World::with_secret(&grants, hello, false);
+    world.run("GET http://localhost:PORT/").good();
+    let failed = world.run("GET http://localhost:PORT/\nX-Key: {{secret:key}}").text();
+    assert!(failed.contains("[secrets.key] cannot read the file"), "{failed}");
+    assert!(failed.contains("`portcullis secret set key` sets it"), "{failed}");
+    assert_eq!(world.web.seen().len(), 1);
+    world.client.server.wait_for_log("Until then, calls that send it fail");
+}
+
+#[test]
+fn a_secret_is_set_by_a_command() {
     let home = Home::new();
-    let file = home.write("portcullis.toml", "[secrets.key]\nfile = \"none.secret\"\n");
-    let ran = suite::portcullis(&home, &["serve", "--config", file.to_str().unwrap()]);
-    assert!(ran.refused().contains("[secrets.key] cannot read the file"), "{}", ran.refused());
+    let file = home.write("portcullis.toml", plugin("echo", "")).display().to_string();
+    let run = |arguments: &[&str], typed: &str| {
+        let mut command = std::process::Command::new("bash");
+        command.args(["-c", "printf %s \"$TYPED\" | \"$0\" secret \"$@\""]).arg(paths::binary()).args(arguments);
+        command.args(["--config", &file]).current_dir(home.path()).env("TYPED", typed);
+        suite::cli::run(command)
+    };
+    assert!(run(&["set", "key"], "short\n").refused().contains("[secrets.key] the secret must be of 8"));
+    assert!(run(&["set", "k e y"], CANARY).refused().contains("the name must be"));
+    assert!(!home.path().join("secrets").exists() && !std::fs::read_to_string(&file).unwrap().contains("secrets"));
+    let set = run(&["set", "key"], &format!("{CANARY}\n"));
+    assert!(set.good().contains("key is set") && set.stdout.contains("No plugin may send it yet"), "{set:?}");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("[secrets.key]\nfile = \"secrets/key\"\n") && !text.contains(CANARY), "{text}");
+    let read = |name: &str| std::fs::read_to_string(home.path().join("secrets").join(name)).unwrap();
+    assert_eq!((read("key"), read(".gitignore")), (format!("{CANARY}\n"), "*\n".to_owned()));
+    let another = CANARY.to_uppercase();
+    run(&["set", "key"], &another).good();
+    assert_eq!(read("key"), another + "\n");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    let typed = suite::cli::at_terminal(&home, "canary-c7a1", &["secret", "set", "key", "--config", &file]);
+    assert!(typed.good().contains("it is not shown") && !typed.stdout.contains("canary-c7a1"), "{typed:?}");
+    assert_eq!(read("key"), "canary-c7a1\n");
+    let listed = run(&["list"], "");
+    assert!(listed.good().starts_with("key  ") && !listed.stdout.contains("canary"), "{listed:?}");
+    std::fs::remove_file(home.path().join("secrets/key")).unwrap();
+    let listed = run(&["list"], "");
+    assert!(listed.status == Some(1) && listed.stdout.ends_with("  not set\n"), "{listed:?}");
+    let variable = home.write("other.toml", "[secrets.key]\nenv = \"K\"\n").display().to_string();
+    let refused = suite::portcullis(&home, &["secret", "set", "key", "--config", &variable]);
+    assert!(refused.refused().contains("the variable K: set that"), "{refused:?}");
 }

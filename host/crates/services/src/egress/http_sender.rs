@@ -126,14 +126,11 @@ impl HttpSender {
             // Placeholders were removed for redirects to another origin.
             debug_assert!(same_origin);
             call.authorize_secret(name, &target, target.secure || is_local)?;
-            self.secret_store
-                .get(name)
-                .cloned()
-                .ok_or_else(|| {
-                    let missing = self.secret_store.missing().get(name).cloned();
-                    let unknown = || format!("there is no secret `{name}`; `portcullis secret set {name}` makes it");
-                    HttpError::Failed(missing.unwrap_or_else(unknown))
-                })
+            self.secret_store.get(name).cloned().ok_or_else(|| {
+                let missing = self.secret_store.missing().get(name).cloned();
+                let unknown = || format!("there is no secret `{name}`; `portcullis secret set {name}` makes it");
+                HttpError::Failed(missing.unwrap_or_else(unknown))
+            })
         })?;
         let promised = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
         if promised.is_some_and(|length| length > grant.body.as_u64()) {
