@@ -9,14 +9,15 @@ use super::test::Recording;
 use super::text::{content_to_text, printable_lines};
 use crate::config::Config;
 use crate::host::{self, Host};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use mcp::transport::serve_account_pages;
 use platform::telemetry::printable;
 use plugins::calls::{Answer, CallRequest};
+use plugins::catalog::{Catalog, Plugin, UpstreamTool};
 use plugins::install::Lockfile;
-use policy::PluginSpec;
+use plugins::offer::PluginTool;
 use runtime::engine::{CallError, HeldResources};
-use runtime::imports::{CallContext, ClientLink};
+use runtime::imports::{CallContext, ClientLink, Tool};
 use runtime::journal::CallJournal;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -32,8 +33,8 @@ const INTERRUPTED: u8 = 130;
     after_help = "Exit status: 0 if the tool succeeded, 1 if it failed or was not recorded, 2 for wrong usage, 3 if it was denied, 130 if interrupted."
 )]
 pub(super) struct Call {
-    /// The tool as clients see it, such as files__read; or the plugin's name, followed by the tool's own name. The plugin may
-    /// be an agent-side one.
+    /// The tool as clients see it, such as files__read; or the name of its plugin or server, followed by the tool's own name. The
+    /// plugin may be an agent-side one.
     name: String,
     /// The arguments: NAME=VALUE, NAME=@FILE for the text of a file, or a JSON object: '{"path": "/src"}', @FILE, or - for
     /// stdin.
@@ -55,14 +56,18 @@ impl Call {
         let (called, words) = self.called(&config)?;
         let arguments = CallArguments::read(words)?;
         let context = CallContext::new("local");
-        let spec = config.plugins.iter().chain(&config.agent).find(|spec| *spec.id.name == called.plugin);
+        let spec = config.plugins.iter().chain(&config.agent).find(|spec| *spec.id.name == called.owner);
         let recording = match (&self.record, spec) {
             (Some(file), Some(spec)) => Some(Recording::begin(file, &config, spec, context.id.clone())?),
-            _ => None,
+            (Some(_), None) => bail!("`{}` is a server behind this host: its calls are not recorded", called.owner),
+            (None, _) => None,
         };
+        if called.is_server {
+            config.upstreams.retain(|upstream| upstream.name == called.owner);
+        }
         // What else clients see is not needed, but by programs. Agent-side plugins may be called.
-        if config.code.as_ref().is_none_or(|code| *code.plugin.name != called.plugin) {
-            config.plugins.retain(|spec| *spec.id.name == called.plugin);
+        if config.code.as_ref().is_none_or(|code| *code.plugin.name != called.owner) {
+            config.plugins.retain(|spec| *spec.id.name == called.owner);
             config.code = None;
         }
         let (broker, cancel) = (host::open_connection_broker(&config)?, CancellationToken::new());
@@ -76,17 +81,8 @@ impl Call {
             serve_account_pages(broker, cancel.clone()).await?;
         }
         let catalog = host.catalog.loaded().await;
-        let plugin = catalog.all_plugins().find(|plugin| *plugin.id().name == called.plugin);
-        let plugin = plugin.with_context(|| {
-            format!("`{}` cannot be called, since it cannot be loaded; the line above says why", called.plugin)
-        })?;
-        let tool = plugin.tool(&called.tool).with_context(|| {
-            let names: Vec<_> = plugin.tools.iter().map(|tool| tool.tool.name.as_str()).collect();
-            let shown =
-                if called.tool.is_empty() { "which tool?".to_owned() } else { format!("no tool `{}`", called.tool) };
-            format!("`{}`: {shown}; it has: {}", called.plugin, names.join(", "))
-        })?;
-        let schema = serde_json::from_str(&tool.tool.input_schema).unwrap_or_default();
+        let tool = called.find(&catalog)?;
+        let schema = serde_json::from_str(&tool.described().input_schema).unwrap_or_default();
         let value = arguments.for_schema(&schema);
         let interrupted = cancel.clone();
         tokio::spawn(async move {
@@ -109,7 +105,10 @@ impl Call {
             None => link,
         };
         let request = CallRequest { context, link, parent: None, journal: CallJournal::default() };
-        let finished = host.runner.call_tool(plugin.clone(), tool.clone(), value.clone().into(), request).await;
+        let finished = match tool {
+            FoundTool::Plugin(plugin, tool) => host.runner.call_tool(plugin, tool, value.clone().into(), request).await,
+            FoundTool::Server(tool) => host.runner.call_upstream(tool, value.clone().into(), request).await,
+        };
         terminal.clear();
         let code = match &finished.result {
             Ok(answer) => {
@@ -164,25 +163,75 @@ impl Call {
 
 /// The tool that is called.
 struct CalledTool {
-    plugin: String,
+    /// The name of its plugin or server.
+    owner: String,
+    is_server: bool,
     /// Its own name.
     tool: String,
+}
+
+enum FoundTool {
+    Plugin(Arc<Plugin>, Arc<PluginTool>),
+    Server(Arc<UpstreamTool>),
+}
+
+impl FoundTool {
+    fn described(&self) -> &Tool {
+        match self {
+            Self::Plugin(_, tool) => &tool.tool,
+            Self::Server(tool) => &tool.tool.tool,
+        }
+    }
+}
+
+impl CalledTool {
+    fn find(&self, catalog: &Catalog) -> anyhow::Result<FoundTool> {
+        let Self { owner, tool: name, .. } = self;
+        if self.is_server {
+            if let Some((_, reason)) = catalog.missing_upstream(&format!("{owner}__{name}")) {
+                bail!("the server `{owner}` is not connected: {}", printable(reason));
+            }
+            let tools = || catalog.upstream_tools().map(|(_, tool)| tool).filter(|tool| *tool.id.name == **owner);
+            // As clients see it, or as the server calls it.
+            let shown = catalog.upstream_tool(&format!("{owner}__{name}"));
+            let found = shown.or_else(|| tools().find(|tool| tool.tool.tool.name == *name)).cloned();
+            let names = || tools().map(|tool| tool.tool.tool.name.as_str()).collect::<Vec<_>>();
+            return Ok(FoundTool::Server(found.with_context(|| self.unknown(&names()))?));
+        }
+        let plugin = catalog.all_plugins().find(|plugin| *plugin.id().name == **owner);
+        let plugin = plugin.with_context(|| {
+            format!("`{owner}` cannot be called, since it cannot be loaded; the line above says why")
+        })?;
+        let names = || plugin.tools.iter().map(|tool| tool.tool.name.as_str()).collect::<Vec<_>>();
+        let tool = plugin.tool(name).with_context(|| self.unknown(&names()))?;
+        Ok(FoundTool::Plugin(plugin.clone(), tool.clone()))
+    }
+
+    fn unknown(&self, names: &[&str]) -> String {
+        let shown = if self.tool.is_empty() { "which tool?".to_owned() } else { format!("no tool `{}`", self.tool) };
+        format!("`{}`: {shown}; it has: {}", self.owner, printable(&names.join(", ")))
+    }
 }
 
 impl Call {
     /// The tool, and the words that are its arguments.
     fn called(&self, config: &Config) -> anyhow::Result<(CalledTool, &[String])> {
-        let specs = || config.plugins.iter().chain(&config.agent);
-        if specs().any(|spec| *spec.id.name == self.name) {
+        let specs = config.plugins.iter().chain(&config.agent).map(|spec| (spec.id.name.to_string(), false));
+        let servers = config.upstreams.iter().map(|upstream| (upstream.name.clone(), true));
+        let owners: Vec<_> = specs.chain(servers).collect();
+        if let Some((owner, is_server)) = owners.iter().find(|(owner, _)| *owner == self.name) {
             let (tool, words) = self.rest.split_first().map_or(("", &[][..]), |(tool, words)| (tool, words));
-            return Ok((CalledTool { plugin: self.name.clone(), tool: tool.to_owned() }, words));
+            let (owner, tool, is_server) = (owner.clone(), tool.to_owned(), *is_server);
+            return Ok((CalledTool { owner, is_server, tool }, words));
         }
         // The longest name, if one is the beginning of another.
-        let own = |spec: &&PluginSpec| self.name.strip_prefix(&*spec.id.name)?.strip_prefix("__").map(str::to_owned);
-        let found = specs().filter(|spec| own(spec).is_some()).max_by_key(|spec| spec.id.name.len());
-        let found = found.and_then(|spec| Some(CalledTool { plugin: spec.id.name.to_string(), tool: own(&spec)? }));
+        let own = |owner: &str| self.name.strip_prefix(owner)?.strip_prefix("__").map(str::to_owned);
+        let found = owners.iter().filter(|(owner, _)| own(owner).is_some()).max_by_key(|(owner, _)| owner.len());
+        let found = found.and_then(|(owner, is_server)| {
+            Some(CalledTool { owner: owner.clone(), is_server: *is_server, tool: own(owner)? })
+        });
         let found = found.with_context(|| {
-            let names: Vec<_> = specs().map(|spec| spec.id.name.to_string()).collect();
+            let names: Vec<_> = owners.iter().map(|(owner, _)| owner.as_str()).collect();
             let disabled = is_disabled(config, self.name.split("__").next().unwrap_or_default());
             let why = if disabled {
                 "; it is installed, but disabled: `portcullis plugin enable` serves it again"

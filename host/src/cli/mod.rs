@@ -25,6 +25,7 @@ mod init;
 mod json;
 mod key;
 mod layout;
+mod listed_server;
 mod new;
 mod options;
 mod plugin;
@@ -39,6 +40,7 @@ mod task;
 mod terminal;
 mod test;
 mod text;
+mod upstream;
 
 pub use text::print_error;
 
@@ -102,6 +104,9 @@ enum Command {
     /// Check and copy what a server keeps.
     #[command(subcommand)]
     Storage(storage::StorageCommand),
+    /// Add, list, test and remove MCP servers that are served behind this host.
+    #[command(subcommand)]
+    Upstream(upstream::UpstreamCommand),
     /// Set and list the secrets that the host sends for plugins.
     #[command(subcommand)]
     Secret(secret::SecretCommand),
@@ -214,6 +219,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Audit(command) => block_on(&global.log_filter(crate::config::log_filter()), command.run()),
         Command::Task(command) => block_on(&global.log_filter(crate::config::quiet_log_filter()), command.run()),
         Command::Storage(command) => command.run(),
+        Command::Upstream(command) => block_on(&global.log_filter(crate::config::quiet_log_filter()), command.run()),
         Command::Secret(command) => command.run(),
         Command::Key(command) => command.run(),
         Command::Config(command) => command.run(),

@@ -1,6 +1,7 @@
 //! Upstream servers: clients and plugins can use their tools, and a misbehaving server cannot harm the host.
 
 mod as_given;
+mod commands;
 mod floods;
 mod items;
 mod odd_server;

@@ -2,6 +2,7 @@
 
 use crate::cli::configured_plugin::missing_directories;
 use crate::cli::json::{self, JsonOption};
+use crate::cli::listed_server::ListedServer;
 use crate::cli::options::ConfigFile;
 use crate::cli::text::printable_lines;
 use crate::config::Config;
@@ -19,13 +20,9 @@ use runtime::imports::Offer;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
-use upstream::Upstream;
 
 /// Claim that names the licence. Not verified.
 const LICENCE_CLAIM: &str = "licenses";
-/// How long a server may take to connect. Bounds how long a script waits for one that hangs.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(clap::Args)]
 pub(in crate::cli) struct List {
@@ -42,10 +39,11 @@ impl List {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
         let load = if self.load { Config::load_with_own_state } else { Config::load };
         let config = load(&self.file.config)?;
-        let mut servers: Vec<_> = config.upstreams.iter().map(|upstream| Server::unasked(&upstream.name)).collect();
+        let mut servers: Vec<_> =
+            config.upstreams.iter().map(|upstream| ListedServer::unasked(&upstream.name)).collect();
         if self.load {
             let host = Host::start_whole(&config, None).await?;
-            servers = futures::future::join_all(host.upstreams.iter().map(Server::ask)).await;
+            servers = futures::future::join_all(host.upstreams.iter().map(ListedServer::ask)).await;
             host.close().await;
         }
         let loader = host::build_loader(&config, Arc::new(SystemClock))?;
@@ -60,62 +58,8 @@ impl List {
         for Listed { spec, state, published } in listed(&config)? {
             line(&loader, &spec, state, &published);
         }
-        servers.iter().for_each(Server::print);
+        servers.iter().for_each(ListedServer::print);
         Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// A server behind this host to be listed.
-struct Server {
-    table: String,
-    state: &'static str,
-    /// Why it is not connected.
-    problem: Option<String>,
-    /// The tools that clients see, by the server's names; none if it was not asked.
-    tools: Option<Vec<String>>,
-    /// What of its list is not used.
-    left_out: Vec<String>,
-}
-
-impl Server {
-    fn unasked(name: &str) -> Self {
-        let (problem, tools, left_out) = Default::default();
-        Self { table: format!("upstream.{name}"), state: "a server", problem, tools, left_out }
-    }
-
-    async fn ask(upstream: &Upstream) -> Self {
-        let unasked = Self::unasked(upstream.name());
-        let slow = || Err("it does not answer".to_owned());
-        let ready = tokio::time::timeout(CONNECT_TIMEOUT, upstream.ready()).await;
-        let ready = ready.map_or_else(|_| slow(), |ready| ready.map_err(|error| error.to_string()));
-        if let Err(problem) = ready {
-            return Self { state: "not connected", problem: Some(problem), ..unasked };
-        }
-        let exposed = |tool: &str| upstream.settings().exposes(tool);
-        let tools = upstream.tools().iter().map(|tool| tool.tool.name.clone()).filter(|name| exposed(name)).collect();
-        Self { state: "connected", tools: Some(tools), left_out: upstream.left_out(), ..unasked }
-    }
-
-    /// Prints it; what is wrong with it goes to stderr.
-    fn print(&self) {
-        let tools = self.tools.as_ref().map_or_else(|| "-".to_owned(), |tools| tools.join(", "));
-        let (table, state, tools) = (&self.table, self.state, printable(&tools));
-        println!("{table:<28} {state:<16} {:<10} {:>9}  {:<19}  {:<14}  {tools}", "-", "-", "-", "-");
-        for problem in self.problem.iter().chain(&self.left_out) {
-            eprintln!("note: [{table}] {}", printable(problem));
-        }
-    }
-
-    fn to_json(&self) -> Value {
-        let mut value = json!({ "plugin": self.table, "state": self.state });
-        if let Some(problem) = &self.problem {
-            value["error"] = problem.as_str().into();
-        }
-        if let Some(tools) = &self.tools {
-            value["tools"] = tools.as_slice().into();
-            value["leftOut"] = self.left_out.as_slice().into();
-        }
-        value
     }
 }
 
@@ -140,7 +84,7 @@ fn listed(config: &Config) -> anyhow::Result<Vec<Listed>> {
     Ok(all)
 }
 
-fn to_json(config: &Config, loader: &Loader, servers: &[Server]) -> anyhow::Result<Value> {
+fn to_json(config: &Config, loader: &Loader, servers: &[ListedServer]) -> anyhow::Result<Value> {
     let mut plugins = Vec::new();
     for Listed { spec, state, .. } in listed(config)? {
         let mut value = match loader.inspect_only(&spec) {
@@ -155,7 +99,7 @@ fn to_json(config: &Config, loader: &Loader, servers: &[Server]) -> anyhow::Resu
         value["missing"] = missing_directories(&spec.grants).into();
         plugins.push(value);
     }
-    Ok(plugins.into_iter().chain(servers.iter().map(Server::to_json)).collect())
+    Ok(plugins.into_iter().chain(servers.iter().map(ListedServer::to_json)).collect())
 }
 
 fn state(entry: &InstalledPlugin) -> &'static str {

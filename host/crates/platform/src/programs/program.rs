@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 
 /// A program, and everything that it gets.
@@ -29,7 +30,8 @@ impl Program {
 
     pub(super) fn start(&self) -> io::Result<(Child, Pipes)> {
         let mut command = Command::new(&self.name);
-        command.args(&self.arguments).env_clear();
+        // Of its own, so that Ctrl-C at the terminal is not for it: it ends when its stdin does.
+        command.args(&self.arguments).env_clear().process_group(0);
         command.envs(self.environment.iter().map(|(name, value)| (OsStr::from_bytes(name), OsStr::from_bytes(value))));
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {

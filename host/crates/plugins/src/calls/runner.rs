@@ -12,7 +12,7 @@ use super::started_call::StartedCall;
 use super::target::{CallTarget, PluginCall};
 use super::tool_access::ToolAccess;
 use super::upstream_request::Asked;
-use crate::catalog::{ItemRequest, Plugin};
+use crate::catalog::{ItemRequest, Plugin, UpstreamTool};
 use crate::fuel_budgets::FuelBudgets;
 use crate::offer::PluginTool;
 use crate::scratch;
@@ -168,6 +168,16 @@ impl Runner {
         request: CallRequest,
     ) -> FinishedCall<Answer> {
         self.run_plugin(plugin, PluginCall::Tool(tool, arguments), request).await.into_tool_call()
+    }
+
+    /// Calls a tool of an upstream server.
+    pub async fn call_upstream(
+        &self,
+        tool: Arc<UpstreamTool>,
+        arguments: Arguments,
+        request: CallRequest,
+    ) -> FinishedCall<Answer> {
+        self.run(CallTarget::Upstream(tool, arguments), request).await.into_tool_call()
     }
 
     async fn run_plugin(&self, plugin: Arc<Plugin>, call: PluginCall, request: CallRequest) -> FinishedCall {

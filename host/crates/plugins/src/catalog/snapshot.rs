@@ -128,8 +128,8 @@ impl Catalog {
         Some((missing.0, missing.1))
     }
 
-    pub fn upstream_tools(&self) -> impl Iterator<Item = (&str, &UpstreamTool)> {
-        self.upstream_tools.iter().map(|(name, tool)| (name.as_str(), &**tool))
+    pub fn upstream_tools(&self) -> impl Iterator<Item = (&str, &Arc<UpstreamTool>)> {
+        self.upstream_tools.iter().map(|(name, tool)| (name.as_str(), tool))
     }
 
     /// The servers whose lists are not known, by their names: they were not connected yet.
