@@ -19,6 +19,7 @@ use plugins::offer::PluginTool;
 use runtime::engine::{CallError, HeldResources};
 use runtime::imports::{CallContext, ClientLink, Tool};
 use runtime::journal::CallJournal;
+use serde_json::Value;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -83,7 +84,7 @@ impl Call {
         let catalog = host.catalog.loaded().await;
         let tool = called.find(&catalog)?;
         let schema = serde_json::from_str(&tool.described().input_schema).unwrap_or_default();
-        let value = arguments.for_schema(&schema);
+        let value = Value::from(arguments.for_schema(&schema));
         let interrupted = cancel.clone();
         tokio::spawn(async move {
             if tokio::signal::ctrl_c().await.is_ok() {

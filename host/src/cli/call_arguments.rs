@@ -8,10 +8,10 @@ use std::io::Read;
 const EXAMPLE: &str = r#"'{"path": "/src", "depth": 2}', or path=/src depth=2"#;
 
 /// The arguments as they were written. What a `VALUE` is depends on the tool's schema.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct CallArguments(Vec<Part>);
 
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq)]
 enum Part {
     Object(Map<String, Value>),
     Named(String, String),
@@ -23,8 +23,39 @@ impl CallArguments {
         words.iter().map(|word| Part::read(word)).collect::<anyhow::Result<_>>().map(Self)
     }
 
+    /// One line: a JSON object, or `NAME=VALUE` words, where a value with spaces is in quotes. No files are read. The error is a
+    /// sentence.
+    pub(super) fn from_line(line: &str) -> Result<Self, String> {
+        let example = "for example: path=\"/a b\" depth=2, or {\"path\": \"/a b\", \"depth\": 2}";
+        if line.starts_with(['{', '[', '"']) {
+            return match serde_json::from_str(line) {
+                Ok(Value::Object(object)) => Ok(Self(vec![Part::Object(object)])),
+                Ok(_) => Err(format!("{line:?} is JSON, but no object; {example}")),
+                Err(error) => Err(format!("{}\n{example}", json_error(line, &error))),
+            };
+        }
+        let (mut parts, mut rest) = (Vec::new(), line.trim_start());
+        while !rest.is_empty() {
+            let (name, value) = rest
+                .split_once('=')
+                .filter(|(name, _)| !name.is_empty() && !name.contains(' '))
+                .ok_or_else(|| format!("`{rest}`: write NAME=VALUE; {example}"))?;
+            let quote = value.chars().next().filter(|first| ['"', '\''].contains(first));
+            let (text, after) = match quote {
+                Some(quote) => {
+                    let quoted = value.strip_prefix(quote).and_then(|rest| rest.split_once(quote));
+                    quoted.ok_or_else(|| format!("`{value}` has no closing {quote}"))?
+                }
+                None => value.split_once(char::is_whitespace).unwrap_or((value, "")),
+            };
+            parts.push(Part::Named(name.to_owned(), text.to_owned()));
+            rest = after.trim_start();
+        }
+        Ok(Self(parts))
+    }
+
     /// The arguments of a tool with this schema. Later ones replace earlier ones.
-    pub(super) fn for_schema(self, schema: &Value) -> Value {
+    pub(super) fn for_schema(self, schema: &Value) -> Map<String, Value> {
         let mut arguments = Map::new();
         for part in self.0 {
             match part {
@@ -35,7 +66,7 @@ impl CallArguments {
                 }
             }
         }
-        arguments.into()
+        arguments
     }
 }
 
@@ -93,7 +124,29 @@ mod tests {
             "path": {"type": "string"}, "maybe": {"type": ["string", "null"]}, "n": {"type": "integer"}, "list": {"type": "array"},
         }});
         let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
-        Ok(CallArguments::read(&words)?.for_schema(&schema))
+        Ok(CallArguments::read(&words)?.for_schema(&schema).into())
+    }
+
+    #[test]
+    fn a_line_has_words_or_an_object() {
+        let schema = json!({"properties": {"path": {"type": "string"}}});
+        let of = |line: &str| CallArguments::from_line(line).map(|it| Value::from(it.for_schema(&schema)));
+        assert_eq!(of(""), Ok(json!({})));
+        assert_eq!(of("{\"n\": 1}"), Ok(json!({"n": 1})));
+        let words = json!({"path": "12", "n": 3, "text": "a b", "x": "y=z", "all": true});
+        assert_eq!(of("path=12  n=3 text=\"a b\" x='y=z' all=true"), Ok(words));
+        assert_eq!(of("path=\"\" n="), Ok(json!({"path": "", "n": ""})));
+        for (bad, why) in [
+            ("[1]", "no object"),
+            ("{\"n\": 1 2}", "^"),
+            ("walk", "NAME=VALUE"),
+            ("a=1 walk b=2", "NAME=VALUE"),
+            ("=x", "NAME=VALUE"),
+            ("a=\"b", "no closing"),
+        ] {
+            let error = of(bad).unwrap_err();
+            assert!(error.contains(why), "{bad}: {error}");
+        }
     }
 
     #[test]

@@ -1,60 +1,49 @@
 //! Fills in a form line by line.
 
+mod field;
+
+use field::Field;
 use platform::telemetry::printable;
 use serde_json::{Map, Value};
 
 /// Shown before the first line.
 pub(super) const HINT: &str = "(one line each; an empty line takes the default or leaves it out, Ctrl-D cancels)";
 
-/// Asks for each property. `line` shows a prompt and returns the input; none at the end of input, which cancels.
+/// Asks for each property, and again for one whose answer is wrong. `line` shows a prompt and returns the input; none at the end of
+/// input, which cancels.
 pub(super) fn fill_form(schema: &Value, line: &mut dyn FnMut(&str) -> Option<String>) -> Option<Map<String, Value>> {
     let mut content = Map::new();
     let empty = Map::new();
     let required = |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|n| n == name));
     for (name, property) in schema["properties"].as_object().unwrap_or(&empty) {
+        let field = Field::new(property);
         let title = property["title"].as_str().or(property["description"].as_str()).unwrap_or(name);
-        let choices = choices(property);
-        let hint = match choices.is_empty() {
-            true if property["type"] == "boolean" => " [yes, no]".to_owned(),
-            true => String::new(),
-            false => format!(" [{}]", choices.join(", ")),
-        };
         let default = property.get("default");
         let ending = match default {
             Some(default) => format!(" ({default})"),
             None if required(name) => " (required)".to_owned(),
             None => String::new(),
         };
-        let prompt = format!("  {}{}{}: ", printable(title), printable(&hint), printable(&ending));
-        let input = line(&prompt)?;
-        let value = if input.is_empty() { default.cloned() } else { Some(parse_value(property, &input)) };
-        if let Some(value) = value {
-            content.insert(name.clone(), value);
+        let prompt = format!("{}{}{}: ", printable(title), printable(&field.hint()), printable(&ending));
+        let mut problem = String::new();
+        loop {
+            let input = line(&format!("  {problem}{prompt}"))?;
+            let parsed = match (input.is_empty(), default) {
+                (true, Some(default)) => Ok(Some(default.clone())),
+                (true, None) if required(name) => Err("it is required".to_owned()),
+                (true, None) => Ok(None),
+                (false, _) => field.parse(&input).map(Some),
+            };
+            match parsed {
+                Ok(value) => {
+                    content.extend(value.map(|value| (name.clone(), value)));
+                    break;
+                }
+                Err(why) => problem = format!("({}) ", printable(&why)),
+            }
         }
     }
     Some(content)
-}
-
-/// Converts input to the property's type. Input of another type stays text, which the schema check refuses.
-fn parse_value(property: &Value, input: &str) -> Value {
-    match property["type"].as_str() {
-        Some("boolean") => parse_yes_no(input).map_or_else(|| input.into(), Value::from),
-        Some("integer" | "number") => input.parse::<serde_json::Number>().map_or_else(|_| input.into(), Value::Number),
-        Some("array") => input.split(',').map(|piece| Value::from(piece.trim())).collect(),
-        _ => input.into(),
-    }
-}
-
-fn choices(property: &Value) -> Vec<String> {
-    let items = property.get("items").unwrap_or(property);
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    let constants =
-        |list: &Value| list.as_array().into_iter().flatten().filter_map(|one| text(&one["const"])).collect();
-    match (&items["enum"], &items["oneOf"], &items["anyOf"]) {
-        (Value::Array(values), ..) => values.iter().filter_map(text).collect(),
-        (_, list @ Value::Array(_), _) | (_, _, list @ Value::Array(_)) => constants(list),
-        _ => Vec::new(),
-    }
 }
 
 /// Parses yes or no.
@@ -89,12 +78,28 @@ mod tests {
     }
 
     #[test]
-    fn input_is_converted_to_the_property_type() {
-        assert_eq!(parse_value(&json!({"type": "boolean"}), "Yes"), json!(true));
-        assert_eq!(parse_value(&json!({"type": "integer"}), "3"), json!(3));
-        assert_eq!(parse_value(&json!({"type": "integer"}), "three"), json!("three"));
-        assert_eq!(parse_value(&json!({"type": "array"}), "a, b"), json!(["a", "b"]));
-        assert_eq!(choices(&json!({"type": "array", "items": {"anyOf": [{"const": "a"}]}})), ["a"]);
-        assert_eq!(choices(&json!({"type": "string", "enum": ["x", "y"]})), ["x", "y"]);
+    fn only_a_wrong_field_is_asked_again() {
+        let schema = json!({
+            "properties": {"a": {"type": "string"}, "n": {"type": "integer", "maximum": 9}, "z": {"type": "string"}},
+            "required": ["n"],
+        });
+        let (mut prompts, mut typed) = (Vec::new(), ["x", "", "ten", "10", "9", ""].into_iter());
+        let mut line = |prompt: &str| {
+            prompts.push(prompt.to_owned());
+            typed.next().map(str::to_owned)
+        };
+        assert_eq!(fill_form(&schema, &mut line).map(Value::from), Some(json!({"a": "x", "n": 9})));
+        let asked = [
+            "  a: ",
+            "  n [at most 9] (required): ",
+            "  (it is required) n [at most 9] (required): ",
+            "  (type a whole number) n [at most 9] (required): ",
+            "  (it must be at most 9) n [at most 9] (required): ",
+            "  z: ",
+        ];
+        assert_eq!(prompts, asked);
+        // The end of input cancels, also there.
+        let mut typed = ["x", "ten"].into_iter();
+        assert_eq!(fill_form(&schema, &mut |_: &str| typed.next().map(str::to_owned)), None);
     }
 }

@@ -14,6 +14,7 @@ mod check;
 mod config;
 mod configured_plugin;
 mod confinement;
+mod denials;
 mod dev;
 mod forms;
 mod frame;
@@ -76,6 +77,7 @@ enum Command {
     Grant(grant::Grant),
     /// Remove a grant from a plugin.
     Revoke(grant::Revoke),
+    Denials(denials::Denials),
     /// Take over a plugin that was set up for another host.
     #[command(subcommand)]
     Import(import::ImportCommand),
@@ -214,6 +216,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Build(command) => command.run(global.is_quiet()),
         Command::Grant(command) => command.run(),
         Command::Revoke(command) => command.run(),
+        Command::Denials(command) => command.run(),
         Command::Import(command) => command.run(),
         Command::Policy(command) => command.run(),
         Command::Audit(command) => block_on(&global.log_filter(crate::config::log_filter()), command.run()),

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use suite::client::modern_meta;
 use suite::http::{Response, request};
-use suite::{Client, Era, Home, Server, agent, plugin, portcullis};
+use suite::{Client, Era, Home, Server, agent, at_terminal, plugin, portcullis};
 
 fn file(home: &Home) -> PathBuf {
     home.path().join("state/audit/audit.jsonl")
@@ -137,6 +137,22 @@ fn records_are_shown_and_exported() {
     assert_eq!(table.lines().count(), all.lines().count() + 1);
     assert!(table.starts_with("seq,time,event,principal,"), "{table}");
     assert!(portcullis(home, &["audit", "export", "--until", "1h"]).good().is_empty());
+}
+
+#[test]
+fn a_person_is_shown_what_was_denied_and_what_allows_it() {
+    let client = one_of_each();
+    let home = &client.server.home;
+    let unseen = portcullis(home, &["denials"]);
+    assert!(unseen.refused().contains("at a terminal only"), "{unseen:?}");
+    let shown = at_terminal(home, "-", &["denials"]).good().to_owned();
+    assert!(shown.contains("[plugins.ungranted-agent-tool] agent-tools `notes.add` is not granted"), "{shown}");
+    let remedy = "portcullis grant ungranted-agent-tool 'agent-tools = [\"notes.add\"]'";
+    assert!(shown.contains(remedy), "{shown}");
+    portcullis(home, &["grant", "ungranted-agent-tool", "agent-tools = [\"notes.add\"]", "--yes"]).good();
+    let shown = at_terminal(home, "-", &["denials", "--plugin", "ungranted-agent-tool"]).good().to_owned();
+    assert!(shown.contains("    It is granted now"), "{shown}");
+    assert!(at_terminal(home, "-", &["denials", "--plugin", "echo"]).good().contains("Nothing was denied."));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The agent's commands and their syntax.
 
+use crate::cli::call_arguments::CallArguments;
 use crate::cli::text::json_error;
 use crate::config;
 use agent::{Reaction, ReactionError};
@@ -11,7 +12,7 @@ pub(super) enum AgentCommand {
     Tools(Option<String>),
     Call {
         tool: String,
-        arguments: Map<String, Value>,
+        arguments: CallArguments,
         wait: bool,
     },
     Wait(Option<u64>),
@@ -51,8 +52,8 @@ pub(super) enum ApprovalScope {
 pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("list", "", "everything that can be called"),
     ("tools", "[SERVER]", "tools with their arguments"),
-    ("call", "[SERVER.]TOOL [JSON]", "call a tool; in a script it waits for the result"),
-    ("start", "[SERVER.]TOOL [JSON]", "call a tool without waiting for the result"),
+    ("call", "[SERVER.]TOOL [NAME=VALUE... | JSON]", "call a tool; in a script it waits for the result"),
+    ("start", "[SERVER.]TOOL [NAME=VALUE... | JSON]", "call a tool without waiting for the result"),
     ("wait", "[CALL]", "wait for a call, or for all calls"),
     ("calls", "", "running calls and tasks, and unfinished calls of earlier runs"),
     ("resume", "", "go on with calls that earlier runs left open; with a user, the agent does it when it starts"),
@@ -61,10 +62,10 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("steer", "[CALL] TEXT", "send a message to a running call"),
     ("cancel", "CALL", "stop a call, also on its server"),
     ("waiting", "", "requests that wait for your decision"),
-    ("approve", "[N] [task|always]", "allow a request once, until the call ends, or always"),
+    ("approve", "[N] [task|always]", "allow a request once, until the call ends, or always; also `yes`"),
     ("edit", "[N] [JSON|TEXT]", "allow a request with other arguments or text; without them, edit in $EDITOR"),
     ("answer", "[N] [JSON|TEXT]", "answer a form or a request to a model; without JSON the form is asked line by line"),
-    ("deny", "[N] [REASON]", "refuse a request"),
+    ("deny", "[N] [REASON]", "refuse a request; also `no`"),
     ("servers", "", "servers and whether they are connected"),
     ("connect", "NAME=URL [--key-file FILE]", "connect a server and remember it; NAME alone connects a known server"),
     ("connect", "NAME=COMMAND", "the same for a server that this starts"),
@@ -118,7 +119,7 @@ impl AgentCommand {
             "watch" => AgentCommand::Watch(number(rest)?),
             "show" => AgentCommand::Show(number(rest)?),
             "waiting" => AgentCommand::Waiting,
-            "approve" => AgentCommand::Approve(
+            "approve" | "yes" | "y" => AgentCommand::Approve(
                 first,
                 match after {
                     "" => ApprovalScope::Once,
@@ -127,7 +128,7 @@ impl AgentCommand {
                     _ => return Err(usage()),
                 },
             ),
-            "deny" => AgentCommand::Deny(first, after.to_owned()),
+            "deny" | "no" | "n" => AgentCommand::Deny(first, after.to_owned()),
             "edit" => AgentCommand::Edit(first, after.to_owned()),
             "answer" => AgentCommand::Answer(first, after.to_owned()),
             "cancel" => AgentCommand::Cancel(number(rest)?),
@@ -155,11 +156,10 @@ fn leading_number(text: &str) -> (Option<u64>, &str) {
     first.parse().map_or((None, text), |number| (Some(number), after.trim()))
 }
 
-/// Parses `TOOL [JSON]`.
-fn call(text: &str) -> Result<(String, Map<String, Value>), String> {
-    let (tool, arguments) =
-        text.split_once(char::is_whitespace).map_or((text, "{}"), |(tool, rest)| (tool, rest.trim()));
-    Ok((tool.to_owned(), object(arguments)?))
+/// Parses `TOOL [ARGUMENTS]`.
+fn call(text: &str) -> Result<(String, CallArguments), String> {
+    let (tool, arguments) = text.split_once(char::is_whitespace).map_or((text, ""), |(tool, rest)| (tool, rest.trim()));
+    Ok((tool.to_owned(), CallArguments::from_line(arguments)?))
 }
 
 /// Parses a JSON object. The error is a sentence.
@@ -201,6 +201,7 @@ mod tests {
         let AgentCommand::Call { tool, arguments, wait } = parsed(r#"call demo.notes.add {"text": "a b"}"#) else {
             panic!()
         };
+        let arguments = Value::from(arguments.for_schema(&Value::Null));
         assert_eq!((tool.as_str(), &arguments["text"], wait), ("demo.notes.add", &Value::from("a b"), true));
         assert_eq!(AgentCommand::parse("  # nothing").unwrap(), None);
     }

@@ -50,6 +50,7 @@ impl Session {
             AgentCommand::List => self.list(None, false),
             AgentCommand::Tools(server) => self.list(server.as_deref(), true),
             AgentCommand::Call { tool, arguments, wait } => {
+                let arguments = arguments.for_schema(&self.servers.schema(&tool)?);
                 let call = self.start(&tool, arguments)?;
                 if wait && wait_for_calls {
                     self.wait(Some(call)).await;

@@ -7,6 +7,7 @@ use platform::outbound::Endpoint;
 use platform::telemetry::printable;
 use policy::is_name;
 use runtime::imports::{ResourceBody, Tool};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use tokio_util::sync::CancellationToken;
@@ -103,6 +104,13 @@ impl Servers {
             }
             (Some(_), Some(_)) => Err(format!("several servers have a tool {text:?}; write SERVER.{text}")),
         }
+    }
+
+    /// The schema of a tool's arguments; null if it is not listed.
+    pub(super) fn schema(&self, text: &str) -> Result<Value, String> {
+        let (server, name) = self.resolve(text)?;
+        let tool = self.tools(Some(&server)).into_iter().find(|(_, tool)| tool.name == name);
+        Ok(tool.and_then(|(_, tool)| serde_json::from_str(&tool.input_schema).ok()).unwrap_or_default())
     }
 
     /// The origin of a connected server's URL, or its program.
