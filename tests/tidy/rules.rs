@@ -26,7 +26,7 @@ pub(crate) const MODULES: &[(&str, &str)] = &[
     ("policy/client_grants", "host_pattern"),
     ("policy/request_path", ""),
     ("policy/http_target", "request_path"),
-    ("policy/http_pattern", "host_pattern http_target request_path"),
+    ("policy/http_pattern", "address host_pattern http_target request_path"),
     ("policy/names", ""),
     ("policy/folded_names", ""),
     ("policy/distinct_names", "folded_names"),

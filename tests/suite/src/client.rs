@@ -129,8 +129,8 @@ impl Client {
         if is_call && self.progress {
             meta["progressToken"] = json!(id);
         }
-        if is_call && self.asks_usage {
-            meta["dev.portcullis/usage"] = json!(true);
+        if is_call {
+            meta["dev.portcullis/usage"] = json!(self.asks_usage);
         }
         if method == "tools/call" && self.extension {
             meta["dev.portcullis/partialResultToken"] = json!(id);
@@ -306,9 +306,10 @@ fn is_of_subscription(message: &Value) -> bool {
     method.ends_with("/list_changed") || ["notifications/resources/updated", "notifications/tasks"].contains(&method)
 }
 
-/// The `_meta` of a modern request.
+/// The `_meta` of a modern request, which asks what its call costs.
 pub fn modern_meta(extension: bool) -> Value {
     json!({
+        "dev.portcullis/usage": true,
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "suite", "version": "0"},
         "io.modelcontextprotocol/clientCapabilities": capabilities(extension),

@@ -154,7 +154,6 @@ pub fn request_at(address: SocketAddr, method: &str, path: &str, headers: &[(&st
 pub fn modern(address: SocketAddr, id: u64, method: &str, mut params: Value, extension: bool) -> Response {
     let token = params["_meta"]["progressToken"].take();
     params["_meta"] = modern_meta(extension);
-    params["_meta"]["dev.portcullis/usage"] = json!(true);
     if !token.is_null() {
         params["_meta"]["progressToken"] = token;
     }
