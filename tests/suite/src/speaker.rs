@@ -38,12 +38,13 @@ impl Speaker {
     }
 
     /// Sends a request and waits for its answer.
-    pub fn ask(&mut self, method: &str, params: Value) -> Answer {
+    pub fn ask(&mut self, method: &str, mut params: Value) -> Answer {
         let sent = Instant::now();
         match self {
             Self::Stdio(client) => client.request(method, params),
             Self::Http(_, address, Era::Modern, _) => http::modern(*address, 1, method, params, false).answer(1, sent),
             Self::Http(_, address, Era::Legacy, session) => {
+                params["_meta"]["dev.portcullis/usage"] = json!(true);
                 let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
                 let headers: Vec<_> = session.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
                 http::request(*address, "POST", &headers, &body.to_string()).answer(1, sent)
