@@ -142,7 +142,7 @@ fn a_request_of_a_library_goes_through_the_host() {
         &home,
         &["call", "hello-python", "fetch", "url=https://example.com/", "--config", "hello-python/portcullis.toml"],
     );
-    assert!(denied.stderr.contains("http `GET https://example.com/` is not granted"), "{denied:?}");
+    assert!(denied.stderr.contains("http `GET https://example.com/` is not requested by the plugin"), "{denied:?}");
 }
 
 #[test]

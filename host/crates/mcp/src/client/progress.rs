@@ -7,7 +7,7 @@ use platform::text::truncate_with;
 use runtime::imports::ProgressReport;
 use std::pin::Pin;
 use std::time::Duration;
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Sleep, sleep};
 
 /// Time between two notifications.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -28,8 +28,10 @@ pub(crate) struct MergedProgress {
     waiting: Option<ProgressReport>,
     /// Runs since the last notification.
     pause: Option<Pin<Box<Sleep>>>,
-    /// Likewise, for as long as a call may be silent.
+    /// Runs for as long as a call may be silent.
     silence: Option<Pin<Box<Sleep>>>,
+    /// Whether something was sent since that began.
+    is_heard: bool,
     /// That of the last notification that had one.
     message: Option<String>,
 }
@@ -61,10 +63,8 @@ impl MergedProgress {
     }
 
     /// Something was sent.
-    pub(crate) fn is_heard(&mut self) {
-        if let Some(silence) = &mut self.silence {
-            silence.as_mut().reset(Instant::now() + SILENCE);
-        }
+    pub(crate) fn note_sent(&mut self) {
+        self.is_heard = true;
     }
 
     /// A little more than the last notification.
@@ -80,8 +80,13 @@ impl MergedProgress {
             if !expects {
                 return std::future::pending().await;
             }
-            self.silence.get_or_insert_with(|| Box::pin(sleep(SILENCE))).await;
-            self.silence = None;
+            loop {
+                self.silence.get_or_insert_with(|| Box::pin(sleep(SILENCE))).await;
+                self.silence = None;
+                if !std::mem::take(&mut self.is_heard) {
+                    break;
+                }
+            }
         } else if let Some(pause) = &mut self.pause {
             pause.await;
             self.pause = None;
@@ -94,7 +99,7 @@ impl MergedProgress {
         self.sent = Some((report.done, report.total));
         self.message = report.message.clone().or(self.message.take());
         self.pause = Some(Box::pin(sleep(INTERVAL)));
-        self.is_heard();
+        self.note_sent();
         Some(report)
     }
 

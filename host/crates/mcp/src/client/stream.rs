@@ -279,7 +279,7 @@ impl EventStream {
         };
         match notification {
             Some(notification) => {
-                self.progress.is_heard();
+                self.progress.note_sent();
                 sender.send(notification).await
             }
             None => Ok(()),
