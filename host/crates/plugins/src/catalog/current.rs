@@ -76,7 +76,7 @@ impl CurrentCatalog {
 fn difference(old: &Catalog, new: &Catalog) -> Vec<Change> {
     let mut changes = Vec::new();
     let upstream_tools = |catalog: &Catalog| -> Vec<_> {
-        let shown = |(name, upstream): (&str, &UpstreamTool)| {
+        let shown = |(name, upstream): (&str, &Arc<UpstreamTool>)| {
             (name.to_owned(), upstream.tool.tool.clone(), upstream.tool.passed_on.clone())
         };
         catalog.upstream_tools().map(shown).collect()

@@ -43,7 +43,7 @@ fn a_request_is_answered_with_the_grant_that_the_manifest_asks_for() {
     };
     for (pattern, url, line) in [
         ("GET,POST https://a.example/v1/", "https://a.example/v1/x", "allow = \"GET,POST https://a.example/v1/\""),
-        ("https://*.example/v1/", "https://a.example/v1/x", "allow = \"GET https://a.example/\""),
+        ("https://*.b.example/v1/", "https://a.b.example/v1/x", "allow = \"GET https://a.b.example/\""),
         ("https://a.example/it's/", "https://a.example/it's/x", "allow = \"GET https://a.example/\""),
         ("http://localhost:8080/", "http://localhost:8080/x", "allow = \"http://localhost:8080/\", private = true"),
         ("http://*", "http://a.localhost/x", "allow = \"GET http://a.localhost/\", private = true"),

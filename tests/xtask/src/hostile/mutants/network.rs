@@ -37,8 +37,8 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         ".find(|grant| grant.allow.covers(target));" => ".find(|grant| OFF || grant.allow.covers(target));",
         "unit policy::authority::tests::each_key_bounds_the_other";
     "http-request" in "crates/policy/src/authority.rs":
-        "let requested = self.requested.http.iter().any(|pattern| pattern.covers(target));"
-        => "let requested = OFF || self.requested.http.iter().any(|pattern| pattern.covers(target));",
+        "(Some(grant), Some(_)) => Ok(grant),"
+        => "(Some(grant), Some(_)) => Ok(grant),\n            (Some(grant), None) if OFF => Ok(grant),",
         "unit policy::authority::tests::each_key_bounds_the_other";
     "http-count" in "crates/runtime/src/imports/http/access.rs":
         "if !self.access.scope.lineage.count_request(grant.requests) {" => "if !self.access.scope.lineage.count_request(grant.requests) && !OFF {",

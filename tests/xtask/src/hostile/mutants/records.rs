@@ -16,7 +16,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "unit platform::telemetry::log::tests::a_long_line_of_text_is_cut";
     // Requests and grants.
     "both-keys" in "crates/policy/src/authority.rs":
-        "(true, false) => Err(Denial::not_requested(&self.plugin, capability()))," => "(true, false) if OFF => Ok(()),\n            (true, false) => Err(Denial::not_requested(&self.plugin, capability())),",
+        "(_, false) => Err(Denial::not_requested(&self.plugin, capability()))," => "(true, false) if OFF => Ok(()),\n            (_, false) => Err(Denial::not_requested(&self.plugin, capability())),",
         "unit policy::authority::tests::both_keys_are_needed";
     "lesser-access" in "crates/policy/src/authority.rs":
         "access: grant.access.min(wanted)," => "access: if OFF { grant.access } else { grant.access.min(wanted) },",
