@@ -32,7 +32,7 @@ fn servers_are_added_listed_tested_called_and_removed() {
     let added = add(&home, &["--env", "KEY=value"], "near", &server("good"));
     assert!(added.good().contains("  run\n") && added.stdout.contains("[upstream.near] is added"), "{added:?}");
     let text = fs::read_to_string(&file).unwrap();
-    assert!(text.starts_with(&before) && text.contains("[upstream.near]\ncommand = ["), "{text}");
+    assert!(text.starts_with(before.trim_end()) && text.contains("[upstream.near]\ncommand = ["), "{text}");
     assert!(text.contains("env = { KEY = \"value\" }"), "{text}");
     assert!(add(&home, &[], "near", &server("good")).refused().contains("[upstream.near] already"));
     add(&home, &["--untested"], "none", &["/no/such/program".to_owned()]).good();
