@@ -1,6 +1,9 @@
 //! Fills in a form line by line.
 
 mod field;
+mod yes_no;
+
+pub(super) use yes_no::parse_yes_no;
 
 use field::Field;
 use platform::telemetry::printable;
@@ -44,15 +47,6 @@ pub(super) fn fill_form(schema: &Value, line: &mut dyn FnMut(&str) -> Option<Str
         }
     }
     Some(content)
-}
-
-/// Parses yes or no.
-pub(super) fn parse_yes_no(input: &str) -> Option<bool> {
-    match input.to_ascii_lowercase().as_str() {
-        "y" | "yes" | "true" => Some(true),
-        "n" | "no" | "false" => Some(false),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! One property of a form: what may be typed, and what it means.
 
-use super::parse_yes_no;
+use super::yes_no::parse_yes_no;
 use serde_json::{Number, Value};
 use url::Url;
 

@@ -30,8 +30,9 @@ impl Program {
 
     pub(super) fn start(&self) -> io::Result<(Child, Pipes)> {
         let mut command = Command::new(&self.name);
-        // Of its own, so that Ctrl-C at the terminal is not for it: it ends when its stdin does.
-        command.args(&self.arguments).env_clear().process_group(0);
+        command.args(&self.arguments).env_clear();
+        // Ctrl-C at the terminal is not for it: it ends when its stdin does.
+        command.process_group(0);
         command.envs(self.environment.iter().map(|(name, value)| (OsStr::from_bytes(name), OsStr::from_bytes(value))));
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {

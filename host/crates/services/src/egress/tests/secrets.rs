@@ -66,7 +66,10 @@ async fn a_secret_goes_to_no_other_host() {
     }
     let gone = request("GET", "http://a.example/", &[("x-key", "{{secret:gone}}")], b"");
     let sent = send(&sender, &network.call(GRANTS), gone).await;
-    assert!(matches!(&sent, Err(HttpError::Failed(words)) if words.contains("`portcullis secret set gone` makes it")), "{sent:?}");
+    assert!(
+        matches!(&sent, Err(HttpError::Failed(words)) if words.contains("`portcullis secret set gone` makes it")),
+        "{sent:?}"
+    );
     assert!(network.heads.lock().is_empty());
     // In a URL or a body it is only text.
     let http_request = request("POST", "http://a.example/{{secret:key}}", &[], b"{{secret:key}}");
