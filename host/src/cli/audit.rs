@@ -8,8 +8,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use platform::audit::{self, EntryFilter, Head, JournalEntry};
 use platform::clock::{Clock, SystemClock};
 use platform::telemetry::{escape_json, printable};
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -163,15 +163,24 @@ impl Export {
     fn run(self) -> anyhow::Result<()> {
         let time = |text: &Option<String>| text.as_deref().map(parse_time).transpose();
         let filter = EntryFilter { since: time(&self.since)?, until: time(&self.until)?, ..self.about.filter() };
-        let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+        let folder = folder(&self.file)?;
+        match self.write(&folder, &filter) {
+            // Whoever reads it has read enough, such as `head`.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            written => Ok(written?),
+        }
+    }
+
+    fn write(&self, folder: &Path, filter: &EntryFilter) -> io::Result<()> {
+        let mut out = io::BufWriter::new(io::stdout().lock());
         if let Format::Csv = self.format {
             writeln!(out, "{},{},detail", COLUMNS.join(","), TABLE_COLUMNS.join(","))?;
         }
-        audit::for_each_entry(&folder(&self.file)?, &filter, |entry| match self.format {
+        audit::for_each_entry(folder, filter, |entry| match self.format {
             Format::Jsonl => writeln!(out, "{}", escape_json(&entry.line)),
             Format::Csv => writeln!(out, "{}", row(&entry)),
         })?;
-        Ok(out.flush()?)
+        out.flush()
     }
 }
 

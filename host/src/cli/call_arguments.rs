@@ -38,13 +38,17 @@ impl CallArguments {
         while !rest.is_empty() {
             let (name, value) = rest
                 .split_once('=')
-                .filter(|(name, _)| !name.is_empty() && !name.contains(' '))
+                .filter(|(name, _)| !name.is_empty() && !name.contains(char::is_whitespace))
                 .ok_or_else(|| format!("`{rest}`: write NAME=VALUE; {example}"))?;
             let quote = value.chars().next().filter(|first| ['"', '\''].contains(first));
             let (text, after) = match quote {
                 Some(quote) => {
                     let quoted = value.strip_prefix(quote).and_then(|rest| rest.split_once(quote));
-                    quoted.ok_or_else(|| format!("`{value}` has no closing {quote}"))?
+                    let (text, after) = quoted.ok_or_else(|| format!("`{value}` has no closing {quote}"))?;
+                    if after.starts_with(|next: char| !next.is_whitespace()) {
+                        return Err(format!("`{after}` follows a closing {quote}: leave a space before it"));
+                    }
+                    (text, after)
                 }
                 None => value.split_once(char::is_whitespace).unwrap_or((value, "")),
             };
@@ -143,6 +147,8 @@ mod tests {
             ("a=1 walk b=2", "NAME=VALUE"),
             ("=x", "NAME=VALUE"),
             ("a=\"b", "no closing"),
+            ("a=\"b\"c=1", "leave a space"),
+            ("a\tb=1", "NAME=VALUE"),
         ] {
             let error = of(bad).unwrap_err();
             assert!(error.contains(why), "{bad}: {error}");

@@ -31,6 +31,16 @@ pub(super) struct Denials {
     file: ConfigFile,
 }
 
+/// Reasons that a grant or another manifest does away with. Of others, such as a full scratch directory, the record says too little.
+const DECIDED: [&str; 6] = [
+    "is not granted",
+    "is outside the granted directories",
+    "may only be read",
+    "is not requested by the plugin",
+    "is not requested by its manifest",
+    "would pass on a private result, which is not granted",
+];
+
 /// Denials of the same.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Denied {
@@ -90,7 +100,8 @@ impl Denials {
             return "The plugin is not there any more".to_owned();
         };
         let Some(capability) = denied.capability() else {
-            return format!("`portcullis policy show {}` shows what is granted", plugin.id.cli_name());
+            let name = plugin.id.cli_name();
+            return format!("The log said how to allow it; `portcullis policy show {name}` shows what is granted");
         };
         match plugin.authority(&config.host_environment()).map(|authority| authority.decide(&capability)) {
             Ok(Ok(())) => "It is granted now".to_owned(),
@@ -116,6 +127,9 @@ impl Denied {
 
     /// What was attempted. None where the record does not say all of it.
     fn capability(&self) -> Option<Capability> {
+        if !DECIDED.contains(&self.reason.as_str()) {
+            return None;
+        }
         let target = self.target.clone();
         match self.capability.as_str() {
             "filesystem" => {
@@ -167,6 +181,8 @@ mod tests {
                 reason: denial.reason.into(),
             };
             assert_eq!(denied.capability(), Some(capability), "{question}");
+            let other = Denied { reason: "leads into a private network or to this machine".into(), ..denied };
+            assert_eq!(other.capability(), None, "another grant does not help");
         }
     }
 }

@@ -3,19 +3,25 @@
 use super::text::printable_lines;
 use platform::telemetry::escape_json;
 use std::fmt;
+use std::io::Write as _;
 
 /// In all commands, `println!` is this one.
 macro_rules! println {
-    () => { ::std::println!() };
+    () => { $crate::cli::out::print_lines(::std::format_args!("")) };
     ($($text:tt)*) => { $crate::cli::out::print_lines(::std::format_args!($($text)*)) };
 }
 
 /// Prints lines of text. What is unsafe in them is escaped, wherever it comes from.
 pub(super) fn print_lines(text: fmt::Arguments<'_>) {
-    std::println!("{}", printable_lines(&text.to_string()));
+    write_line(&printable_lines(&text.to_string()));
 }
 
 /// Prints JSON, in which what is unsafe is escaped so that its values stay the same.
 pub(super) fn print_json(text: &str) {
-    std::println!("{}", escape_json(text));
+    write_line(&escape_json(text));
+}
+
+fn write_line(line: &str) {
+    // Whoever has read enough, such as `head`, has closed the pipe: what else this does goes on, as if it were read.
+    let _ = writeln!(std::io::stdout().lock(), "{line}");
 }

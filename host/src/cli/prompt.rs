@@ -12,6 +12,9 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
+/// Bytes of a line that is typed without being shown.
+const MAX_TYPED: usize = 8 << 10;
+
 /// A client that answers questions of a tool: asks on stderr and reads stdin. Has no abilities without a terminal.
 pub(super) struct TerminalClient {
     /// Where the tool's output goes, whose bar would stand in the way.
@@ -110,13 +113,35 @@ pub(super) fn read_line(prompt: &str) -> Option<String> {
 pub(super) fn read_hidden(prompt: &str) -> std::io::Result<Option<Zeroizing<String>>> {
     let shown = tcgetattr(std::io::stdin())?;
     let mut hidden = shown.clone();
-    hidden.local_modes.remove(LocalModes::ECHO);
-    // A program that ends before it is shown again, by Ctrl-C, leaves it to the shell, as others do.
+    // Ctrl-C is a byte like others, so that it cannot end the program before the terminal shows again what is typed.
+    hidden.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
     tcsetattr(std::io::stdin(), OptionalActions::Flush, &hidden)?;
-    let read = read_line(prompt).map(Zeroizing::new);
+    eprint!("{prompt}");
+    let typed = read_typed();
     tcsetattr(std::io::stdin(), OptionalActions::Now, &shown)?;
     eprintln!();
-    Ok(read)
+    typed
+}
+
+/// Reads bytes of a terminal up to the end of the line. None for Ctrl-C and Ctrl-D.
+fn read_typed() -> std::io::Result<Option<Zeroizing<String>>> {
+    // So large that it does not move, which would leave copies.
+    let mut typed = Zeroizing::new(String::with_capacity(MAX_TYPED));
+    loop {
+        let mut byte = [0];
+        if rustix::io::read(std::io::stdin(), &mut byte)? == 0 {
+            return Ok(None);
+        }
+        match byte[0] {
+            b'\r' | b'\n' => return Ok(Some(typed)),
+            // Ctrl-C and Ctrl-D.
+            3 | 4 => return Ok(None),
+            // Backspace.
+            8 | 127 => drop(typed.pop()),
+            byte if typed.len() < MAX_TYPED && byte.is_ascii() => typed.push(byte.into()),
+            _ => return Err(std::io::Error::other("it is too long, or not ASCII")),
+        }
+    }
 }
 
 /// The user's agreement, which commands need that change what plugins may do.

@@ -3,18 +3,20 @@
 use super::options::ConfigFile;
 use super::prompt::read_hidden;
 use crate::config::{Config, ConfigEditor, environment_variable};
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use platform::files::create_private_folder;
 use platform::secrets::{Secret, SecretSource, SecretStore, write_secret};
-use std::fs;
-use std::io::{IsTerminal, Read};
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, IsTerminal, Read, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
-use toml_edit::{Item, Table, value};
+use toml_edit::{Table, value};
 use zeroize::Zeroizing;
 
 /// The folder of files that this command makes, beside the configuration.
 const FOLDER: &str = "secrets";
+/// What git is to ignore there.
+const ALL: &[u8] = b"*\n";
 /// Bytes that are read of stdin: more than any secret has.
 const MOST: u64 = 64 << 10;
 
@@ -47,22 +49,20 @@ impl SecretCommand {
 }
 
 fn set(name: &str, file: &ConfigFile) -> anyhow::Result<ExitCode> {
-    let mut editor = ConfigEditor::open(&file.config)?;
-    let before = editor.check()?;
-    let is_new = !before.secrets.contains_key(name);
-    let config = if is_new { add_table(&mut editor, name)? } else { before };
+    let (_, config) = with_table(name, file)?;
     let source = config.secrets.get(name).context("the configuration does not take it")?;
     if let SecretSource::Env(variable) = source {
         bail!("[secrets.{name}] is read from the variable {variable}: set that, or write `file` in its place");
     }
     let secret = Secret::new(name, read(name)?)?;
-    if let SecretSource::File(path) = source
-        && is_new
-    {
-        make_folder(path)?;
+    // Nobody else had to wait while it was typed, and may have changed the file.
+    let (editor, config) = with_table(name, file)?;
+    let source = config.secrets.get(name).context("the configuration does not take it")?;
+    if let SecretSource::File(path) = source {
+        make_folder(path, editor.is_some())?;
     }
     write_secret(&secret, source).map_err(anyhow::Error::msg)?;
-    if is_new {
+    if let Some(editor) = editor {
         editor.save()?;
     }
     println!("{name} is set, in {}. Servers that run have it after a restart.", place(source));
@@ -74,26 +74,37 @@ fn set(name: &str, file: &ConfigFile) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Adds a table with a file of its own, and checks the whole.
-fn add_table(editor: &mut ConfigEditor, name: &str) -> anyhow::Result<Config> {
+/// The configuration with the secret's table. With the editor that has it if it is new.
+fn with_table(name: &str, file: &ConfigFile) -> anyhow::Result<(Option<ConfigEditor>, Config)> {
+    let mut editor = ConfigEditor::open(&file.config)?;
+    let before = editor.check()?;
+    if before.secrets.contains_key(name) {
+        return Ok((None, before));
+    }
     let mut table = Table::new();
     table["file"] = value(format!("{FOLDER}/{name}"));
-    let all = editor.document.entry("secrets").or_insert_with(|| {
-        let mut secrets = Table::new();
-        secrets.set_implicit(true);
-        Item::Table(secrets)
-    });
-    all.as_table_like_mut().context("`secrets` is no table")?.insert(name, Item::Table(table));
-    Ok(editor.check()?)
+    editor.add_table("secrets", name, table)?;
+    let config = editor.check()?;
+    Ok((Some(editor), config))
 }
 
-/// The folder of a new secret, which git does not see.
-fn make_folder(path: &Path) -> anyhow::Result<()> {
+/// Makes the folder of a secret if it is missing. That of a new one is hidden from git.
+fn make_folder(path: &Path, is_new: bool) -> anyhow::Result<()> {
     let folder = path.parent().context("the file has no folder")?;
-    create_private_folder(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let ignore = folder.join(".gitignore");
-    if !ignore.exists() {
-        fs::write(&ignore, "*\n").with_context(|| format!("cannot write {}", ignore.display()))?;
+    let shown = folder.display();
+    create_private_folder(folder).with_context(|| format!("cannot make {shown}"))?;
+    if !is_new {
+        return Ok(());
+    }
+    ensure!(!fs::symlink_metadata(folder)?.is_symlink(), "{shown} is a link: it may lead into what others read");
+    // Follows no link, and replaces nothing.
+    match OpenOptions::new().write(true).create_new(true).open(folder.join(".gitignore")) {
+        Ok(mut ignore) => ignore.write_all(ALL).with_context(|| format!("cannot write into {shown}"))?,
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            return Err(error).with_context(|| format!("cannot write into {shown}"));
+        }
+        Err(_) if fs::read(folder.join(".gitignore")).is_ok_and(|text| text == ALL) => {}
+        Err(_) => eprintln!("note: {shown} has a .gitignore of its own: see that it names the secret"),
     }
     Ok(())
 }
@@ -115,7 +126,7 @@ fn list(file: &ConfigFile) -> anyhow::Result<ExitCode> {
     for (name, source) in &config.secrets {
         let one = [(name.clone(), source.clone())].into();
         let problem = match SecretStore::open(&one, environment_variable) {
-            Ok(store) => store.missing().get(name).map(|_| "not set".to_owned()),
+            Ok(store) => store.missing().get(name).map(|why| format!("not set: {why}")),
             Err(error) => Some(error.to_string()),
         };
         all_are_set &= problem.is_none();

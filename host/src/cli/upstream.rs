@@ -5,11 +5,11 @@ use super::json::{self, JsonOption};
 use super::listed_server::ListedServer;
 use super::options::ConfigFile;
 use super::prompt::Agreement;
+use super::stop_signals::stop_signals;
 use crate::config::{Config, ConfigEditor};
 use crate::host::Host;
 use anyhow::{Context, ensure};
 use platform::telemetry::printable;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use toml_edit::{Array, InlineTable, Item, Table, value};
 
@@ -52,8 +52,8 @@ pub(super) struct Add {
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     env: Vec<(String, String)>,
     /// A file with the bearer token for a URL.
-    #[arg(long, value_name = "FILE")]
-    key_file: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_parser = whole_path)]
+    key_file: Option<String>,
     /// Answers of its tools must not be passed on by plugins, unless they are granted the flow.
     #[arg(long)]
     private: bool,
@@ -67,6 +67,12 @@ pub(super) struct Add {
     /// A URL, or a program with its arguments, which speaks MCP on stdin and stdout.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     server: Vec<String>,
+}
+
+/// A path from the root: those in the configuration are relative to its folder.
+fn whole_path(text: &str) -> Result<String, String> {
+    let path = std::path::absolute(text).map_err(|error| error.to_string())?;
+    path.to_str().map(str::to_owned).ok_or_else(|| "the path is no text".to_owned())
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {
@@ -105,17 +111,8 @@ impl UpstreamCommand {
 impl Add {
     async fn run(self) -> anyhow::Result<ExitCode> {
         init::offer(&self.file, false)?;
-        let mut editor = ConfigEditor::open(&self.file.config)?;
         let name = &self.name;
-        let tables = editor.document.entry("upstream").or_insert_with(|| {
-            let mut tables = Table::new();
-            tables.set_implicit(true);
-            Item::Table(tables)
-        });
-        let tables = tables.as_table_like_mut().context("`upstream` is no table")?;
-        ensure!(!tables.contains_key(name), "there is an [upstream.{}] already", printable(name));
-        tables.insert(name, Item::Table(self.table()));
-        let mut config = editor.check()?;
+        let (_, mut config) = self.added()?;
         if !self.untested {
             keep_only(&mut config, name)?;
             config.audit.off = true;
@@ -126,22 +123,34 @@ impl Add {
                 return Ok(ExitCode::FAILURE);
             }
         }
+        // Other commands may have changed the file meanwhile.
+        let (editor, _) = self.added()?;
         editor.save()?;
         println!("[upstream.{}] is added. {AFTER_RESTART}", printable(name));
         Ok(ExitCode::SUCCESS)
     }
 
+    /// The configuration with the server. Others wait while it is open.
+    fn added(&self) -> anyhow::Result<(ConfigEditor, Config)> {
+        let mut editor = ConfigEditor::open(&self.file.config)?;
+        editor.add_table("upstream", &self.name, self.table())?;
+        let config = editor.check()?;
+        Ok((editor, config))
+    }
+
     fn table(&self) -> Table {
         let mut table = Table::new();
         match self.server.as_slice() {
-            [url] if url.starts_with("https://") || url.starts_with("http://") => table["url"] = value(url),
+            [url] if ["https://", "http://"].iter().any(|scheme| url.to_ascii_lowercase().starts_with(scheme)) => {
+                table["url"] = value(url);
+            }
             words => table["command"] = value(words.iter().collect::<Array>()),
         }
         if !self.env.is_empty() {
             table["env"] = value(self.env.iter().cloned().collect::<InlineTable>());
         }
         if let Some(file) = &self.key_file {
-            table["key-file"] = value(file.display().to_string());
+            table["key-file"] = value(file);
         }
         if self.private {
             table["private"] = value(true);
@@ -151,17 +160,21 @@ impl Add {
 }
 
 fn remove(name: &str, agreement: &Agreement, file: &ConfigFile) -> anyhow::Result<ExitCode> {
-    let mut editor = ConfigEditor::open(&file.config)?;
-    let tables = editor.document.get_mut("upstream").and_then(Item::as_table_like_mut);
-    let removed = tables.and_then(|tables| tables.remove(name));
-    ensure!(removed.is_some(), "{} has no [upstream.{}]", file.config.display(), printable(name));
+    let remove = || {
+        let mut editor = ConfigEditor::open(&file.config)?;
+        let tables = editor.document.get_mut("upstream").and_then(Item::as_table_like_mut);
+        let removed = tables.and_then(|tables| tables.remove(name));
+        ensure!(removed.is_some(), "{} has no [upstream.{}]", file.config.display(), printable(name));
+        editor.check()?;
+        Ok(editor)
+    };
+    drop(remove()?);
     let command = format!("portcullis upstream remove {}{}", super::text::shell_quote(name), file.as_option());
     if !agreement.get(&format!("Remove the server {}?", printable(name)), &command)? {
         println!("Nothing was changed.");
         return Ok(ExitCode::FAILURE);
     }
-    editor.check()?;
-    editor.save()?;
+    remove()?.save()?;
     println!("[upstream.{}] is removed. {AFTER_RESTART}", printable(name));
     Ok(ExitCode::SUCCESS)
 }
@@ -179,10 +192,13 @@ async fn connected(mut config: Config) -> anyhow::Result<Vec<ListedServer>> {
     config.plugins.clear();
     config.agent.clear();
     config.code = None;
-    let host = Host::start_whole(&config, None).await?;
-    let servers = futures::future::join_all(host.upstreams.iter().map(ListedServer::ask)).await;
+    let (stop, _) = stop_signals()?;
+    let (host, _plugins) = Host::start(&config, None).await?;
+    let asked = futures::future::join_all(host.upstreams.iter().map(ListedServer::ask));
+    let servers = stop.run_until_cancelled(asked).await;
+    // Ends their programs, too.
     host.close().await;
-    Ok(servers)
+    servers.context("interrupted, and nothing was changed")
 }
 
 fn print(servers: &[ListedServer], json: &JsonOption) {

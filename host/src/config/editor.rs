@@ -3,9 +3,10 @@
 use super::error::ConfigError;
 use super::host_config::Config;
 use platform::files::replace_file;
+use platform::telemetry::printable;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use toml_edit::DocumentMut;
+use toml_edit::{DocumentMut, Item, Table};
 
 /// An exclusively locked configuration file.
 pub struct ConfigEditor {
@@ -33,6 +34,28 @@ impl ConfigEditor {
         let document =
             text.parse().map_err(|error| ConfigError::Parse { path: path.to_owned(), message: format!("{error}") })?;
         Ok(Self { path: path.to_owned(), canonical_path, document, _guard: guard })
+    }
+
+    /// Adds `[parent.name]` at the end. Comments there stay with the table that they are below.
+    pub fn add_table(&mut self, parent: &str, name: &str, mut table: Table) -> Result<(), ConfigError> {
+        let before = self.document.trailing().as_str().unwrap_or_default().to_owned();
+        let is_first = before.is_empty() && self.document.is_empty();
+        let gap = if is_first || before.ends_with("\n\n") { "" } else { "\n" };
+        let fail = |message: &str| ConfigError::Parse { path: self.path.clone(), message: message.to_owned() };
+        let parents = self.document.entry(parent).or_insert_with(|| {
+            let mut parents = Table::new();
+            parents.set_implicit(true);
+            Item::Table(parents)
+        });
+        let parents = parents.as_table_like_mut().ok_or_else(|| fail(&format!("`{parent}` is no table")))?;
+        if parents.contains_key(name) {
+            return Err(fail(&format!("there is a [{parent}.{}] already", printable(name))));
+        }
+        table.set_position(Some(isize::MAX));
+        table.decor_mut().set_prefix(format!("{before}{gap}"));
+        parents.insert(name, Item::Table(table));
+        self.document.set_trailing("");
+        Ok(())
     }
 
     /// Parses the edited text.
@@ -73,6 +96,18 @@ mod tests {
         assert_eq!(fs::read_to_string(&real).unwrap(), "# mine\n[server]\nreload = false\n");
         assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        drop(file);
+        fs::write(&real, "# mine\n[server]\n#http = \"1\"\n").unwrap();
+        let mut file = ConfigEditor::open(&link).unwrap();
+        for name in ["b", "a"] {
+            let mut table = Table::new();
+            table["file"] = toml_edit::value(name);
+            file.add_table("secrets", name, table).unwrap();
+        }
+        let text = "# mine\n[server]\n#http = \"1\"\n\n[secrets.b]\nfile = \"b\"\n\n[secrets.a]\nfile = \"a\"\n";
+        assert_eq!(file.document.to_string(), text);
+        let again = file.add_table("secrets", "a", Table::new()).unwrap_err().to_string();
+        assert!(again.contains("[secrets.a] already"), "{again}");
         file.document["server"]["port"] = toml_edit::value(1);
         assert!(file.check().unwrap_err().to_string().contains("unknown field `port`"));
         assert!(ConfigEditor::open(&folder.path().join("none.toml")).is_err());

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::process::Command;
+use suite::cli::run;
 use suite::client::modern_meta;
 use suite::http::{Response, request};
-use suite::{Client, Era, Home, Server, agent, at_terminal, plugin, portcullis};
+use suite::{Client, Era, Home, Server, agent, at_terminal, paths, plugin, portcullis};
 
 fn file(home: &Home) -> PathBuf {
     home.path().join("state/audit/audit.jsonl")
@@ -132,6 +134,13 @@ fn records_are_shown_and_exported() {
     );
     assert!(said.contains("outcome=denied"), "{said}");
     let all = portcullis(home, &["audit", "export"]).good().to_owned();
+    // More than a pipe holds, and a reader that has gone.
+    let mut gone = Command::new("bash");
+    gone.args(["-c", "for n in {1..9}; do \"$0\" audit export; \"$0\" audit tail; done | true; exit ${PIPESTATUS[0]}"])
+        .arg(paths::binary());
+    gone.current_dir(home.path()).env("PORTCULLIS_STATE", home.path().join("state"));
+    let gone = run(gone);
+    assert!(gone.status == Some(0) && gone.stderr.is_empty(), "{gone:?}");
     assert_eq!(all, fs::read_to_string(file(home)).unwrap());
     let table = portcullis(home, &["audit", "export", "--format", "csv", "--since", "1h"]).good().to_owned();
     assert_eq!(table.lines().count(), all.lines().count() + 1);

@@ -197,10 +197,15 @@ fn a_secret_that_is_not_set_stops_only_the_calls_that_need_it() {
     let mut world = World::with_secret(&grants, hello, false);
     world.run("GET http://localhost:PORT/").good();
     let failed = world.run("GET http://localhost:PORT/\nX-Key: {{secret:key}}").text();
-    assert!(failed.contains("[secrets.key] cannot read the file"), "{failed}");
-    assert!(failed.contains("`portcullis secret set key` sets it"), "{failed}");
+    assert!(failed.contains("the secret `key` is not set. Ask the user"), "{failed}");
+    assert!(!failed.contains("key.secret") && !failed.contains("portcullis"), "{failed}");
     assert_eq!(world.web.seen().len(), 1);
-    world.client.server.wait_for_log("Until then, calls that send it fail");
+    for told in [
+        "[secrets.key] cannot read the file",
+        "`portcullis secret set key` sets it. Until then, calls that send it fail",
+    ] {
+        world.client.server.wait_for_log(told);
+    }
 }
 
 #[test]
@@ -233,7 +238,21 @@ fn a_secret_is_set_by_a_command() {
     assert!(listed.good().starts_with("key  ") && !listed.stdout.contains("canary"), "{listed:?}");
     std::fs::remove_file(home.path().join("secrets/key")).unwrap();
     let listed = run(&["list"], "");
-    assert!(listed.status == Some(1) && listed.stdout.ends_with("  not set\n"), "{listed:?}");
+    assert!(
+        listed.status == Some(1) && listed.stdout.contains("  not set: [secrets.key] cannot read the file"),
+        "{listed:?}"
+    );
+    // Both may come with a repository that somebody else has made.
+    std::fs::remove_file(home.path().join("secrets/.gitignore")).unwrap();
+    std::os::unix::fs::symlink(home.path().join("elsewhere"), home.path().join("secrets/.gitignore")).unwrap();
+    assert!(run(&["set", "more"], CANARY).good().contains("more is set") && !home.path().join("elsewhere").exists());
+    std::fs::rename(home.path().join("secrets"), home.path().join("moved")).unwrap();
+    std::os::unix::fs::symlink("moved", home.path().join("secrets")).unwrap();
+    assert!(run(&["set", "third"], CANARY).refused().contains("is a link"));
+    assert!(!home.path().join("moved/third").exists());
+    // The folder of a fresh clone is missing.
+    std::fs::remove_file(home.path().join("secrets")).unwrap();
+    run(&["set", "key"], CANARY).good();
     let variable = home.write("other.toml", "[secrets.key]\nenv = \"K\"\n").display().to_string();
     let refused = suite::portcullis(&home, &["secret", "set", "key", "--config", &variable]);
     assert!(refused.refused().contains("the variable K: set that"), "{refused:?}");

@@ -15,6 +15,8 @@ pub(super) enum AgentCommand {
         arguments: CallArguments,
         wait: bool,
     },
+    /// Allows a request once, or refuses it. Without a number, the only one that waits.
+    Decide(Option<u64>, bool),
     Wait(Option<u64>),
     Calls,
     Resume,
@@ -62,10 +64,12 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("steer", "[CALL] TEXT", "send a message to a running call"),
     ("cancel", "CALL", "stop a call, also on its server"),
     ("waiting", "", "requests that wait for your decision"),
-    ("approve", "[N] [task|always]", "allow a request once, until the call ends, or always; also `yes`"),
+    ("approve", "[N] [task|always]", "allow a request once, until the call ends, or always"),
     ("edit", "[N] [JSON|TEXT]", "allow a request with other arguments or text; without them, edit in $EDITOR"),
     ("answer", "[N] [JSON|TEXT]", "answer a form or a request to a model; without JSON the form is asked line by line"),
-    ("deny", "[N] [REASON]", "refuse a request; also `no`"),
+    ("deny", "[N] [REASON]", "refuse a request"),
+    ("yes", "[N]", "allow a request once; without N, the one that waits"),
+    ("no", "[N]", "refuse a request likewise"),
     ("servers", "", "servers and whether they are connected"),
     ("connect", "NAME=URL [--key-file FILE]", "connect a server and remember it; NAME alone connects a known server"),
     ("connect", "NAME=COMMAND", "the same for a server that this starts"),
@@ -119,7 +123,7 @@ impl AgentCommand {
             "watch" => AgentCommand::Watch(number(rest)?),
             "show" => AgentCommand::Show(number(rest)?),
             "waiting" => AgentCommand::Waiting,
-            "approve" | "yes" | "y" => AgentCommand::Approve(
+            "approve" => AgentCommand::Approve(
                 first,
                 match after {
                     "" => ApprovalScope::Once,
@@ -128,7 +132,8 @@ impl AgentCommand {
                     _ => return Err(usage()),
                 },
             ),
-            "deny" | "no" | "n" => AgentCommand::Deny(first, after.to_owned()),
+            "yes" | "no" if after.is_empty() => AgentCommand::Decide(first, name == "yes"),
+            "deny" => AgentCommand::Deny(first, after.to_owned()),
             "edit" => AgentCommand::Edit(first, after.to_owned()),
             "answer" => AgentCommand::Answer(first, after.to_owned()),
             "cancel" => AgentCommand::Cancel(number(rest)?),
@@ -195,6 +200,8 @@ mod tests {
         assert_eq!(parsed(" approve "), AgentCommand::Approve(None, ApprovalScope::Once));
         assert_eq!(parsed("approve 3 always"), AgentCommand::Approve(Some(3), ApprovalScope::Always));
         assert_eq!(parsed("approve task"), AgentCommand::Approve(None, ApprovalScope::Task));
+        assert_eq!(parsed("yes"), AgentCommand::Decide(None, true));
+        assert_eq!(parsed("no 2"), AgentCommand::Decide(Some(2), false));
         assert_eq!(parsed("deny 2 not today"), AgentCommand::Deny(Some(2), "not today".into()));
         assert_eq!(parsed("steer make it a comedy"), AgentCommand::Steer(None, "make it a comedy".into()));
         assert_eq!(parsed("steer 4 shorter"), AgentCommand::Steer(Some(4), "shorter".into()));
@@ -216,6 +223,7 @@ mod tests {
             ("call x {\"n\": 1 2}", "^"),
             ("cal x", "did you mean `call`?"),
             ("approve 1 maybe", "usage"),
+            ("yes always", "usage"),
             ("steer 4", "usage"),
         ] {
             let error = AgentCommand::parse(bad).unwrap_err();

@@ -63,6 +63,17 @@ impl Session {
             AgentCommand::Show(call) => self.show_result(call, dialog)?,
             AgentCommand::Waiting => self.show_waiting(),
             AgentCommand::Approve(id, how) => self.approve(id, how)?,
+            AgentCommand::Decide(id, yes) => {
+                // So short a word must not mean a request that came while it was typed.
+                let waiting = self.approvals.pending_requests().len();
+                if id.is_none() && waiting > 1 {
+                    return Err(format!("{waiting} requests wait: say which; `waiting` lists them"));
+                }
+                match yes {
+                    true => self.approve(id, ApprovalScope::Once)?,
+                    false => drop(self.decide(id, ApprovalDecision::Deny("the user said no".to_owned()))?),
+                }
+            }
             AgentCommand::Deny(id, reason) => {
                 let reason = if reason.is_empty() { "the user said no".to_owned() } else { reason };
                 self.decide(id, ApprovalDecision::Deny(reason))?;

@@ -11,8 +11,10 @@ use tokio::time::{Sleep, sleep};
 
 /// Time between two notifications.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// How long a call may be silent until its client hears that it runs: many give a call up of which they hear nothing for a minute.
-const SILENCE: Duration = Duration::from_secs(10);
+/// A call that was silent for two such times is said to run still: many clients give a call up of which they hear nothing for a minute.
+const QUIET: Duration = Duration::from_secs(5);
+/// How often that is said of a call that says nothing itself: for an hour. Bounds how long a server that hangs is believed.
+const MOST_REPEATS: u32 = 360;
 /// Bytes of a message, which is for one line of a screen.
 const MAX_MESSAGE: usize = 1_000;
 /// A chunk moves progress, which must grow with every notification, by one part of so many: little enough to leave the tool's
@@ -28,10 +30,12 @@ pub(crate) struct MergedProgress {
     waiting: Option<ProgressReport>,
     /// Runs since the last notification.
     pause: Option<Pin<Box<Sleep>>>,
-    /// Runs for as long as a call may be silent.
-    silence: Option<Pin<Box<Sleep>>>,
-    /// Whether something was sent since that began.
-    is_heard: bool,
+    /// Runs while nothing waits to be sent.
+    quiet: Option<Pin<Box<Sleep>>>,
+    /// How often that has ended since the last notification.
+    quiet_times: u32,
+    /// How often the last report was repeated.
+    repeats: u32,
     /// That of the last notification that had one.
     message: Option<String>,
 }
@@ -39,6 +43,7 @@ pub(crate) struct MergedProgress {
 impl MergedProgress {
     /// The tool's own report. It is dropped if it is not beyond what was sent.
     pub(crate) fn report(&mut self, report: ProgressReport) {
+        self.note_heard();
         let grown = self.sent.is_none_or(|(done, _)| report.done > done);
         let newer = self.waiting.as_ref().is_none_or(|waiting| report.done >= waiting.done);
         if grown && newer {
@@ -50,27 +55,30 @@ impl MergedProgress {
 
     /// A chunk, by its text.
     pub(crate) fn chunk(&mut self, text: String) {
+        self.note_heard();
         let report = self.waiting.take().unwrap_or_else(|| self.next());
         self.waiting = Some(ProgressReport { message: Some(shortened(text)), ..report });
     }
 
     /// The call still runs: what was said last is said again, if nothing new waits.
     pub(crate) fn repeat(&mut self) {
-        if self.waiting.is_none() {
+        if self.waiting.is_none() && self.repeats < MOST_REPEATS {
+            self.repeats += 1;
             let message = self.message.clone().unwrap_or_else(|| "still running".to_owned());
             self.waiting = Some(ProgressReport { message: Some(message), ..self.next() });
         }
     }
 
-    /// Something was sent.
-    pub(crate) fn note_sent(&mut self) {
-        self.is_heard = true;
+    /// The call has said something.
+    pub(crate) fn note_heard(&mut self) {
+        (self.quiet_times, self.repeats) = (0, 0);
     }
 
     /// A little more than the last notification.
     fn next(&self) -> ProgressReport {
         let (done, total) = self.sent.unwrap_or_default();
-        ProgressReport { done: step(done), total, message: None }
+        // Nobody is shown more than all of it.
+        ProgressReport { done: step(done), total: total.filter(|total| done < *total), message: None }
     }
 
     /// Waits until there is a report to send; if none waits, until the call was silent for long, for a client that `expects`
@@ -80,13 +88,13 @@ impl MergedProgress {
             if !expects {
                 return std::future::pending().await;
             }
-            loop {
-                self.silence.get_or_insert_with(|| Box::pin(sleep(SILENCE))).await;
-                self.silence = None;
-                if !std::mem::take(&mut self.is_heard) {
-                    break;
-                }
+            // The first time may have begun before the last notification.
+            while self.quiet_times <= 2 {
+                self.quiet.get_or_insert_with(|| Box::pin(sleep(QUIET))).await;
+                self.quiet = None;
+                self.quiet_times += 1;
             }
+            self.quiet_times = 1;
         } else if let Some(pause) = &mut self.pause {
             pause.await;
             self.pause = None;
@@ -99,13 +107,12 @@ impl MergedProgress {
         self.sent = Some((report.done, report.total));
         self.message = report.message.clone().or(self.message.take());
         self.pause = Some(Box::pin(sleep(INTERVAL)));
-        self.note_sent();
         Some(report)
     }
 
     /// Ends the timers: those of a parked call would hold the memory of a task.
     pub(crate) fn rest(&mut self) {
-        (self.pause, self.silence) = (None, None);
+        (self.pause, self.quiet) = (None, None);
     }
 }
 
@@ -179,10 +186,24 @@ mod tests {
         assert_eq!(said(&|it| it.report(report(3.0, "three"))), (3.0, Some(9.0), text("three")));
         assert_eq!(said(&MergedProgress::repeat), (3.000_001, Some(9.0), text("three")));
         assert_eq!(said(&MergedProgress::repeat), (3.000_002, Some(9.0), text("three")));
+        assert_eq!(said(&|it| it.report(report(9.0, "all"))), (9.0, Some(9.0), text("all")));
+        assert_eq!(said(&MergedProgress::repeat), (9.000_001, None, text("all")));
         // What waits already is not replaced.
-        progress.report(report(4.0, "four"));
+        progress.report(report(10.0, "ten"));
         progress.repeat();
-        assert_eq!(progress.take().unwrap().message.unwrap(), "four");
+        assert_eq!(progress.take().unwrap().message.unwrap(), "ten");
+        // A call that says nothing is not believed for ever.
+        let repeats = |progress: &mut MergedProgress| {
+            std::iter::from_fn(|| {
+                progress.repeat();
+                progress.take()
+            })
+            .take(1_000)
+            .count()
+        };
+        assert!(repeats(&mut progress) < 1_000 && repeats(&mut progress) == 0);
+        progress.note_heard();
+        assert_eq!(repeats(&mut progress), MOST_REPEATS as usize);
     }
 
     #[tokio::test]

@@ -279,7 +279,7 @@ impl EventStream {
         };
         match notification {
             Some(notification) => {
-                self.progress.note_sent();
+                self.progress.note_heard();
                 sender.send(notification).await
             }
             None => Ok(()),

@@ -1,5 +1,5 @@
-//! What the server tells models about itself. The same at each moment of a start, so that nothing an agent shows or caches
-//! depends on what happened to be ready.
+//! What the server tells models about itself. What happens to be ready changes nothing in it, so that nothing an agent shows or caches
+//! depends on that; only a plugin that cannot be loaded does.
 
 use plugins::catalog::{Catalog, Missing};
 
@@ -20,11 +20,11 @@ pub(crate) fn text(catalog: &Catalog) -> String {
         }
         None => match listed(names) {
             Some(names) => format!("Each of these plugins runs in a sandbox of Portcullis: {names}."),
-            None => "Portcullis passes on the tools of other servers.".to_owned(),
+            None => "Portcullis serves tools under the rules of its user.".to_owned(),
         },
     };
     let failed = catalog.missing().iter().filter(|(_, why)| matches!(why, Missing::Failed(_)));
-    let failed = listed(failed.filter_map(|(table, _)| table.split_once('.')).map(|(_, name)| name));
+    let failed = listed(failed.filter_map(|(table, _)| table.strip_prefix("plugins.")));
     // Why is the operator's business.
     let failed =
         failed.map(|names| format!("These plugins cannot be loaded: {names}. The log of the server says why."));
@@ -73,7 +73,8 @@ mod tests {
         assert!(!failed.contains("secret"), "{failed}");
         let code = told(Some("code"), &[("plugins.code", Missing::Loading), ("plugins.b", Missing::Loading)]);
         assert!(code.starts_with("The programs of `code` call all tools here, among them those of b.\n"), "{code}");
-        assert!(told(None, &[]).starts_with("Portcullis passes on"));
+        let agents = told(None, &[("agent.c", Missing::Failed("why".into()))]);
+        assert!(agents.starts_with("Portcullis serves") && !agents.contains("loaded"), "{agents}");
     }
 
     #[test]

@@ -51,6 +51,14 @@ impl CallResult {
     }
 }
 
+/// An error for a client that does not ask what the call cost.
+pub(super) fn error_without_usage(mut error: ErrorData) -> ErrorData {
+    if let Some(Value::Object(data)) = &mut error.data {
+        data.remove(USAGE_META);
+    }
+    error
+}
+
 /// Whether a request asks what its call costs.
 pub(super) fn asks_usage(context: &RequestContext<RoleServer>) -> bool {
     context.meta.get(USAGE_META) == Some(&Value::Bool(true))

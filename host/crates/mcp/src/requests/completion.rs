@@ -78,7 +78,11 @@ pub(crate) async fn complete(
     let completion = match finished.result {
         Ok(CallAnswer::Completion(completion)) => completion,
         Ok(_) => return call_result::unexpected_result(),
-        Err(error) => return Err(call_result::to_error(&error, &finished.usage, remedies)),
+        Err(error) => {
+            let error = call_result::to_error(&error, &finished.usage, remedies);
+            let asks = call_result::asks_usage(&context);
+            return Err(if asks { error } else { call_result::error_without_usage(error) });
+        }
     };
     let mut info = CompletionInfo::default();
     info.values = completion.values;

@@ -1,7 +1,7 @@
 //! A request through rmcp that calls something: what it says is read from rmcp's context, and the end of its round becomes
 //! the result of its method.
 
-use super::call_result::{Remedies, asks_usage};
+use super::call_result::{self, Remedies, asks_usage};
 use super::keyed_call::{self, KeyedRequest};
 use super::request_key;
 use super::round::{self, RoundRequest};
@@ -38,11 +38,15 @@ pub(crate) async fn dispatch(
     request: TargetRequest<'_>,
     context: &RequestContext<RoleServer>,
 ) -> Result<RoundResponse, ErrorData> {
-    let response = serve(server, request, context).await?;
-    Ok(match response {
-        RoundResponse::Complete(result) if !asks_usage(context) => RoundResponse::Complete(result.without_usage()),
+    let response = serve(server, request, context).await;
+    if asks_usage(context) {
+        return response;
+    }
+    match response {
+        Ok(RoundResponse::Complete(result)) => Ok(RoundResponse::Complete(result.without_usage())),
+        Err(error) => Err(call_result::error_without_usage(error)),
         response => response,
-    })
+    }
 }
 
 async fn serve(

@@ -179,7 +179,8 @@ fn resume(
             let begins = task_call::begins(&name, &target, &call, &context, &input, follower, task);
             let (principal, correlation_id) = (context.principal.clone(), context.correlation_id.clone());
             let round = LiveRound { principal, correlation_id, binding, served, keeper: None, begins };
-            let (mut live, mut stored) = match take_up(&server, stored, &name, target, context, input) {
+            let fuel = round.begins.is_some().then(FuelAccount::default);
+            let (mut live, mut stored) = match take_up(&server, stored, &name, (target, context, input), fuel) {
                 Ok(taken) => taken,
                 Err(reason) => return invalid(reason),
             };
@@ -212,9 +213,8 @@ fn take_up(
     server: &Arc<ServerContext>,
     mut stored: ParkedRecord,
     name: &Arc<str>,
-    target: CallTarget,
-    context: CallContext,
-    input: RequestInput,
+    (target, context, input): (CallTarget, CallContext, RequestInput),
+    fuel: Option<FuelAccount>,
 ) -> Result<(LiveCall, ParkedRecord), &'static str> {
     let worked = Duration::from_millis(stored.worked);
     let journal = CallJournal::resumed(server.lanes.clock.clone(), std::mem::take(&mut stored.steps), worked).map_err(
@@ -224,7 +224,7 @@ fn take_up(
         },
     )?;
     let context = CallContext { id: stored.call.as_str().into(), ..context };
-    let started = StartedCall::register(server, name, &target, &context, true, journal, Some(FuelAccount::default()));
+    let started = StartedCall::register(server, name, &target, &context, true, journal, fuel);
     let input = input.with_asked(stored.asked.clone());
     Ok((started.live(server, target, context, None, input), stored))
 }

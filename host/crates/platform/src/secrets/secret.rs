@@ -60,8 +60,8 @@ impl SecretProblem {
     pub(super) fn is_missing(&self) -> bool {
         match self {
             Self::File(_, error) => error.kind() == ErrorKind::NotFound,
-            Self::Env(_) | Self::Keyring(_) => true,
-            Self::Length | Self::Characters => false,
+            Self::Env(_) | Self::NoEntry => true,
+            Self::NotText(_) | Self::Keyring(_) | Self::Length | Self::Characters => false,
         }
     }
 }
@@ -70,9 +70,13 @@ impl SecretProblem {
 pub(super) enum SecretProblem {
     #[error("cannot read the file {0}: {1}")]
     File(String, std::io::Error),
-    #[error("the variable {0} is not set, or is no text")]
+    #[error("the variable {0} is not set")]
     Env(String),
-    #[error("the keyring has no entry of this name that can be read: {0}")]
+    #[error("the variable {0} is no text")]
+    NotText(String),
+    #[error("the keyring has no entry of this name")]
+    NoEntry,
+    #[error("the keyring cannot be read: {0}")]
     Keyring(String),
     #[error(
         "the secret must be of {MIN} to {MAX} bytes: a shorter one could be guessed, and not be told from other text"

@@ -30,7 +30,13 @@ impl SecretStore {
             match read(source, &variable).map_err(|reason| SecretError { name: name.clone(), reason }) {
                 Ok(value) => drop(store.secrets.insert(name.clone(), Arc::new(Secret::new(name, value)?))),
                 Err(error) if error.reason.is_missing() => {
-                    let text = format!("{error}; `portcullis secret set {name}` sets it");
+                    let hint = match source {
+                        SecretSource::Env(_) => "set it, or write `file` in its place".to_owned(),
+                        SecretSource::File(_) | SecretSource::Keyring(..) => {
+                            format!("`portcullis secret set {name}` sets it")
+                        }
+                    };
+                    let text = format!("{error}; {hint}");
                     store.missing.insert(name.clone(), text);
                 }
                 Err(error) => return Err(error),
@@ -66,7 +72,7 @@ fn read(
             Some(Ok(text)) => Ok(Zeroizing::new(text)),
             Some(Err(text)) => {
                 text.into_encoded_bytes().zeroize();
-                Err(SecretProblem::Env(name.clone()))
+                Err(SecretProblem::NotText(name.clone()))
             }
             None => Err(SecretProblem::Env(name.clone())),
         },
@@ -77,7 +83,10 @@ fn read(
 #[cfg(target_os = "linux")]
 fn from_keyring(service: &str, user: &str) -> Result<Zeroizing<String>, SecretProblem> {
     let password = keyring_entry(service, user).and_then(|entry| entry.get_password());
-    password.map(Zeroizing::new).map_err(|error| SecretProblem::Keyring(error.to_string()))
+    password.map(Zeroizing::new).map_err(|error| match error {
+        keyring_core::Error::NoEntry => SecretProblem::NoEntry,
+        error => SecretProblem::Keyring(error.to_string()),
+    })
 }
 
 #[cfg(target_os = "linux")]
@@ -90,10 +99,12 @@ fn keyring_entry(service: &str, user: &str) -> Result<keyring_core::Entry, keyri
 pub fn write_secret(secret: &Secret, source: &SecretSource) -> Result<(), String> {
     match source {
         SecretSource::File(path) => {
+            // The target of a link is replaced, not the link.
+            let path = path.canonicalize().unwrap_or_else(|_| path.clone());
             let text = Zeroizing::new(format!("{}\n", secret.reveal()));
             let only_owner = Permissions::from_mode(0o600);
             let failed = |error| format!("cannot write {}: {error}", path.display());
-            replace_file(path, text.as_bytes(), only_owner).map_err(failed)
+            replace_file(&path, text.as_bytes(), only_owner).map_err(failed)
         }
         SecretSource::Env(name) => Err(format!(
             "[secrets.{}] is read from the variable {name}: set that, or write `file` in its place",
@@ -144,8 +155,9 @@ mod tests {
         assert_eq!(vault.all().map(|secret| secret.name()).collect::<Vec<_>>(), ["b"]);
         let missing: Vec<_> = vault.missing().values().collect();
         assert!(missing[0].contains("[secrets.a] the variable NONE is not set"), "{missing:?}");
-        assert!(missing[0].ends_with("; `portcullis secret set a` sets it"), "{missing:?}");
+        assert!(missing[0].ends_with("; set it, or write `file` in its place"), "{missing:?}");
         assert!(missing[1].contains("cannot read the file /none") && missing.len() == 2, "{missing:?}");
+        assert!(missing[1].ends_with("; `portcullis secret set c` sets it"), "{missing:?}");
     }
 
     #[test]
@@ -158,6 +170,12 @@ mod tests {
         assert_eq!(SecretStore::open(&sources, |_| None).unwrap().get("a").unwrap().reveal(), "canary-5678");
         let mode = std::fs::metadata(folder.path().join("key")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("key", &link).unwrap();
+        let other = Secret::new("a", Zeroizing::new("canary-9999".into())).unwrap();
+        write_secret(&other, &SecretSource::File(link.clone())).unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read_to_string(folder.path().join("key")).unwrap(), "canary-9999\n");
         assert!(write_secret(&secret, &SecretSource::Env("X".into())).unwrap_err().contains("the variable X"));
     }
 

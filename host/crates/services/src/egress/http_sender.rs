@@ -15,7 +15,7 @@ use http::{HeaderMap, Method, Request, Response};
 use http_body_util::{BodyExt, Empty};
 use platform::outbound::{Body, ExchangeClient, ExchangeResponse, ExchangeTarget, Network, ResponseBody};
 use platform::secrets::{Secret, SecretStore};
-use policy::{AddressClass, HttpGrant, HttpTarget};
+use policy::{ASK_THE_USER, AddressClass, HttpGrant, HttpTarget};
 use runtime::imports::{Egress, Http, HttpBody, HttpError, HttpExchange, HttpRequest, HttpTimeouts};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -126,11 +126,9 @@ impl HttpSender {
             // Placeholders were removed for redirects to another origin.
             debug_assert!(same_origin);
             call.authorize_secret(name, &target, target.secure || is_local)?;
-            self.secret_store.get(name).cloned().ok_or_else(|| {
-                let missing = self.secret_store.missing().get(name).cloned();
-                let unknown = || format!("there is no secret `{name}`; `portcullis secret set {name}` makes it");
-                HttpError::Failed(missing.unwrap_or_else(unknown))
-            })
+            // Where it should be is not for guests and models, nor how to set it.
+            let missing = || HttpError::Failed(format!("the secret `{name}` is not set. {ASK_THE_USER}"));
+            self.secret_store.get(name).cloned().ok_or_else(missing)
         })?;
         let promised = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
         if promised.is_some_and(|length| length > grant.body.as_u64()) {

@@ -67,7 +67,7 @@ async fn a_secret_goes_to_no_other_host() {
     let gone = request("GET", "http://a.example/", &[("x-key", "{{secret:gone}}")], b"");
     let sent = send(&sender, &network.call(GRANTS), gone).await;
     assert!(
-        matches!(&sent, Err(HttpError::Failed(words)) if words.contains("`portcullis secret set gone` makes it")),
+        matches!(&sent, Err(HttpError::Failed(words)) if words.contains("the secret `gone` is not set. Ask the user")),
         "{sent:?}"
     );
     assert!(network.heads.lock().is_empty());
