@@ -13,7 +13,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// What plugins were denied, newest last, and the command that would allow it.
+/// List what plugins were denied, newest last, with the command that would allow it.
 ///
 /// At a terminal only: a model that reads such a command could run it.
 #[derive(clap::Args)]
