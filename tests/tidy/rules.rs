@@ -187,9 +187,10 @@ pub(crate) const MODULES: &[(&str, &str)] = &[
     ("upstream/request", "call error exchange invoke request_answer rounds shared"),
     ("upstream/tools", "list_kind listed_tool pages shared"),
     ("upstream/items", "list_kind listed_item listed_members pages shared"),
+    ("upstream/subscription", "list_kind shared"),
     (
         "upstream/reconnect",
-        "client_events error items list_kind live_lane pages peer_account problems shared tools transport",
+        "client_events error items list_kind live_lane pages peer_account problems shared subscription tools transport",
     ),
     (
         "upstream/server",

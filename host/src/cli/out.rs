@@ -3,7 +3,7 @@
 use super::text::printable_lines;
 use platform::telemetry::escape_json;
 use std::fmt;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 
 /// In all commands, `println!` is this one.
 macro_rules! println {
@@ -22,6 +22,9 @@ pub(super) fn print_json(text: &str) {
 }
 
 fn write_line(line: &str) {
-    // Whoever has read enough, such as `head`, has closed the pipe: what else this does goes on, as if it were read.
-    let _ = writeln!(std::io::stdout().lock(), "{line}");
+    match writeln!(std::io::stdout().lock(), "{line}") {
+        // Whoever has read enough, such as `head`, has closed the pipe: what else this does goes on, as if it were read.
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => panic!("cannot write to stdout: {error}"),
+        _ => {}
+    }
 }

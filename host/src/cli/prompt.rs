@@ -139,7 +139,7 @@ fn read_typed() -> std::io::Result<Option<Zeroizing<String>>> {
             // Backspace.
             8 | 127 => drop(typed.pop()),
             byte if typed.len() < MAX_TYPED && byte.is_ascii() => typed.push(byte.into()),
-            _ => return Err(std::io::Error::other("it is too long, or not ASCII")),
+            _ => return Err(std::io::Error::other("what was typed is too long, or not ASCII")),
         }
     }
 }

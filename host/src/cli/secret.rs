@@ -65,7 +65,7 @@ fn set(name: &str, file: &ConfigFile) -> anyhow::Result<ExitCode> {
     if let Some(editor) = editor {
         editor.save()?;
     }
-    println!("{name} is set, in {}. Servers that run have it after a restart.", place(source));
+    println!("{name} is set, in {}. Running servers have it after a restart.", place(source));
     if !config.plugins.iter().chain(&config.agent).any(|spec| spec.grants.secrets.iter().any(|it| it.name == name)) {
         println!(
             "No plugin may send it yet: portcullis grant PLUGIN 'secrets = [{{ name = \"{name}\", hosts = [\"HOST\"] }}]'"

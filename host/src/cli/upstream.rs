@@ -11,9 +11,9 @@ use crate::host::Host;
 use anyhow::{Context, ensure};
 use platform::telemetry::printable;
 use std::process::ExitCode;
-use toml_edit::{Array, InlineTable, Item, Table, value};
+use toml_edit::{Array, InlineTable, Table, value};
 
-const AFTER_RESTART: &str = "Servers that run know of it after a restart.";
+const AFTER_RESTART: &str = "Running servers know of it after a restart.";
 
 #[derive(clap::Subcommand)]
 pub(super) enum UpstreamCommand {
@@ -48,7 +48,7 @@ pub(super) enum UpstreamCommand {
 
 #[derive(clap::Args)]
 pub(super) struct Add {
-    /// A variable for the program, as NAME=VALUE. It gets few others. May be repeated. It stands in the configuration.
+    /// A variable for the program, as NAME=VALUE. It gets few others. May be repeated. It is written into the configuration.
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     env: Vec<(String, String)>,
     /// A file with the bearer token for a URL.
@@ -87,10 +87,7 @@ impl UpstreamCommand {
             Self::List { json, file } => {
                 let config = Config::load_without_lockfile(&file.config)?;
                 let servers: Vec<_> = config.upstreams.iter().map(|it| ListedServer::unasked(&it.name)).collect();
-                print(&servers, &json);
-                if servers.is_empty() && !json.is_set {
-                    eprintln!("{} has no server: `portcullis upstream add` adds one", file.config.display());
-                }
+                print(&servers, &json, &file);
                 Ok(ExitCode::SUCCESS)
             }
             Self::Test { name, json, file } => {
@@ -99,7 +96,7 @@ impl UpstreamCommand {
                     keep_only(&mut config, name)?;
                 }
                 let servers = connected(config).await?;
-                print(&servers, &json);
+                print(&servers, &json, &file);
                 let all_work = servers.iter().all(|server| server.problem.is_none());
                 Ok(if all_work { ExitCode::SUCCESS } else { ExitCode::FAILURE })
             }
@@ -117,7 +114,7 @@ impl Add {
             keep_only(&mut config, name)?;
             config.audit.off = true;
             let servers = connected(config).await?;
-            print(&servers, &JsonOption { is_set: false });
+            print(&servers, &JsonOption { is_set: false }, &self.file);
             if servers.iter().any(|server| server.problem.is_some()) {
                 eprintln!("It was not added: mend that, or add it with --untested.");
                 return Ok(ExitCode::FAILURE);
@@ -162,9 +159,12 @@ impl Add {
 fn remove(name: &str, agreement: &Agreement, file: &ConfigFile) -> anyhow::Result<ExitCode> {
     let remove = || {
         let mut editor = ConfigEditor::open(&file.config)?;
-        let tables = editor.document.get_mut("upstream").and_then(Item::as_table_like_mut);
-        let removed = tables.and_then(|tables| tables.remove(name));
-        ensure!(removed.is_some(), "{} has no [upstream.{}]", file.config.display(), printable(name));
+        ensure!(
+            editor.remove_table("upstream", name),
+            "{} has no [upstream.{}]",
+            file.config.display(),
+            printable(name)
+        );
         editor.check()?;
         Ok(editor)
     };
@@ -179,7 +179,7 @@ fn remove(name: &str, agreement: &Agreement, file: &ConfigFile) -> anyhow::Resul
     Ok(ExitCode::SUCCESS)
 }
 
-/// Leaves nothing of a configuration but one server, and the tools that it may call.
+/// Leaves no other server in a configuration.
 fn keep_only(config: &mut Config, name: &str) -> anyhow::Result<()> {
     let names = config.upstreams.iter().map(|it| it.name.clone()).collect::<Vec<_>>().join(", ");
     config.upstreams.retain(|upstream| upstream.name == name);
@@ -201,12 +201,15 @@ async fn connected(mut config: Config) -> anyhow::Result<Vec<ListedServer>> {
     servers.context("interrupted, and nothing was changed")
 }
 
-fn print(servers: &[ListedServer], json: &JsonOption) {
+fn print(servers: &[ListedServer], json: &JsonOption, file: &ConfigFile) {
     if json.is_set {
         json::print(&servers.iter().map(ListedServer::to_json).collect());
         return;
     }
     for server in servers {
         server.print_alone();
+    }
+    if servers.is_empty() {
+        eprintln!("{} has no server: `portcullis upstream add` adds one", file.config.display());
     }
 }

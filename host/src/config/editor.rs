@@ -58,6 +58,35 @@ impl ConfigEditor {
         Ok(())
     }
 
+    /// Removes `[parent.name]` with the comments right above it. What stands before them stays where it is. Returns whether there was one.
+    pub fn remove_table(&mut self, parent: &str, name: &str) -> bool {
+        let parents = self.document.get_mut(parent).and_then(Item::as_table_like_mut);
+        let Some(removed) = parents.and_then(|parents| parents.remove(name)) else {
+            return false;
+        };
+        let Some((at, above)) = removed.as_table().and_then(|table| Some((table.position()?, prefix(table)))) else {
+            return true;
+        };
+        let kept = above.rfind("\n\n").map_or("", |end| &above[..=end]).to_owned();
+        let mut next = isize::MAX;
+        each_table(self.document.as_table_mut(), &mut |table| {
+            next = table.position().filter(|found| *found > at).map_or(next, |found| next.min(found));
+        });
+        let mut is_kept = false;
+        each_table(self.document.as_table_mut(), &mut |table| {
+            if table.position() == Some(next) && !is_kept {
+                is_kept = true;
+                let text = format!("{kept}{}", prefix(table));
+                table.decor_mut().set_prefix(text);
+            }
+        });
+        if !is_kept {
+            let text = format!("{kept}{}", self.document.trailing().as_str().unwrap_or_default());
+            self.document.set_trailing(text);
+        }
+        true
+    }
+
     /// Parses the edited text.
     pub fn check(&self) -> Result<Config, ConfigError> {
         let folder = std::path::absolute(&self.path).ok().and_then(|path| path.parent().map(Path::to_owned));
@@ -76,10 +105,69 @@ impl ConfigEditor {
     }
 }
 
+/// What stands above a table's header.
+fn prefix(table: &Table) -> String {
+    table.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default().to_owned()
+}
+
+/// Visits all tables with a header of their own.
+fn each_table(table: &mut Table, visit: &mut dyn FnMut(&mut Table)) {
+    for (_, item) in table.iter_mut() {
+        match item {
+            Item::Table(inner) => {
+                if !inner.is_implicit() && !inner.is_dotted() {
+                    visit(inner);
+                }
+                each_table(inner, visit);
+            }
+            Item::ArrayOfTables(tables) => {
+                for inner in tables.iter_mut() {
+                    visit(inner);
+                    each_table(inner, visit);
+                }
+            }
+            Item::None | Item::Value(_) => {}
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn removing_what_was_added_leaves_the_text_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("portcullis.toml");
+        for text in [include_str!("first.toml"), "", "# alone\n", "[server]\n", "[server]\n\n# a\n\n# b\n"] {
+            fs::write(&path, text).unwrap();
+            let mut file = ConfigEditor::open(&path).unwrap();
+            for name in ["b", "a"] {
+                let mut table = Table::new();
+                table["command"] = toml_edit::value(name);
+                file.add_table("upstream", name, table).unwrap();
+            }
+            file.save().unwrap();
+            drop(file);
+            for removed in [["b", "a"], ["a", "b"]] {
+                let mut file = ConfigEditor::open(&path).unwrap();
+                assert!(removed.iter().all(|name| file.remove_table("upstream", name)));
+                assert_eq!(file.document.to_string(), text, "{removed:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_removed_table_takes_only_the_comments_right_above_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("portcullis.toml");
+        fs::write(&path, "# first\n\n# of b\n[secrets.b]\nfile = \"b\"\n\n# of c\n[secrets.c]\nfile = \"c\"\n# last\n")
+            .unwrap();
+        let mut file = ConfigEditor::open(&path).unwrap();
+        assert!(file.remove_table("secrets", "b"));
+        assert_eq!(file.document.to_string(), "# first\n\n# of c\n[secrets.c]\nfile = \"c\"\n# last\n");
+    }
 
     #[test]
     fn saving_keeps_links_and_permissions() {
@@ -108,6 +196,8 @@ mod tests {
         assert_eq!(file.document.to_string(), text);
         let again = file.add_table("secrets", "a", Table::new()).unwrap_err().to_string();
         assert!(again.contains("[secrets.a] already"), "{again}");
+        assert!(file.remove_table("secrets", "b") && !file.remove_table("secrets", "b"));
+        assert_eq!(file.document.to_string(), "# mine\n[server]\n#http = \"1\"\n\n[secrets.a]\nfile = \"a\"\n");
         file.document["server"]["port"] = toml_edit::value(1);
         assert!(file.check().unwrap_err().to_string().contains("unknown field `port`"));
         assert!(ConfigEditor::open(&folder.path().join("none.toml")).is_err());

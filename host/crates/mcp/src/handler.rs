@@ -4,7 +4,6 @@ use crate::calls::parked_calls::ParkedCalls;
 use crate::client::session::ClientSession;
 use crate::client_tools;
 use crate::idempotency::IdempotencyKeys;
-use crate::listing::instructions;
 use crate::listing::lists::CatalogLists;
 use crate::requests::task_resume::TaskCalls;
 use crate::requests::{completion, extensions, prompts, resources, tasks, tools};
@@ -168,8 +167,7 @@ async fn catch_handler_panic<R>(handler: impl Future<Output = Result<R, ErrorDat
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let text = instructions::text(&self.context.catalog.snapshot());
-        self.context.config.clone().with_instructions(text)
+        self.context.config.clone().with_instructions(self.context.lists().instructions.clone())
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {

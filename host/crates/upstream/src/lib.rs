@@ -46,6 +46,7 @@ mod server;
 mod serving_time;
 mod settings;
 mod shared;
+mod subscription;
 mod task;
 mod task_calls;
 mod text;

@@ -9,14 +9,15 @@ use crate::pages::{Listed, read_list};
 use crate::peer_account::PeerAccount;
 use crate::problems::Problems;
 use crate::shared::{Connection, UpstreamShared};
+use crate::subscription::{on_change, subscribe};
 use crate::tools::ToolReader;
 use crate::transport::{NewConnection, connect};
 use futures::FutureExt;
 use futures::future::FusedFuture;
 use platform::telemetry::printable;
 use protocol::names::{CLIENT_TOOLS, TASKS};
-use rmcp::model::{ServerCapabilities, ServerNotification, SubscribeRequestParams, SubscriptionFilter};
-use rmcp::service::{ServiceError, Subscription};
+use rmcp::model::ServerCapabilities;
+use rmcp::service::Subscription;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +33,8 @@ const STABLE_AFTER: Duration = Duration::from_secs(10);
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Between two lists. Bounds what a server costs that says all the time that they have changed.
 const RELIST_DELAY: Duration = Duration::from_secs(1);
+/// Time for a server to say that it has subscribed us before its lists are read. Bounds how long one that does not say so delays them.
+const SUBSCRIBE_PATIENCE: Duration = Duration::from_secs(1);
 /// Time for a server to answer after it has lost a request.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -104,26 +107,18 @@ async fn run_connection(
     let connection =
         Arc::new(Connection { peer, modern, has_tasks, channels, lost: lost.clone(), check_requested: Notify::new() });
     let token = service.cancellation_token();
-    let (mut ended, listing) =
-        (std::pin::pin!(service.waiting().fuse()), refresh(shared, &connection, account, ListKind::ALL));
-    let listed = tokio::select! {
-        biased;
-        () = shared.stop.cancelled() => Err("it was closed".to_owned()),
-        _ = &mut ended => Err("the connection was lost".to_owned()),
-        listed = listing => listed.map_err(|error| error.to_string()),
-    };
-    let reason = match listed {
-        Err(reason) => reason,
-        Ok(()) => {
-            tracing::info!(server = shared.name(), modern, tools = shared.tools().len(), "connected");
-            let watching = watch_connection(shared, &connection, account, live);
-            tokio::select! {
-                biased;
-                () = shared.stop.cancelled() => "it was closed".to_owned(),
-                _ = &mut ended => "the connection was lost".to_owned(),
-                reason = watching => reason,
-            }
+    let mut ended = std::pin::pin!(service.waiting().fuse());
+    let serving = async {
+        match list_and_subscribe(shared, &connection, account).await {
+            Ok(subscription) => watch_connection(shared, &connection, account, live, subscription).await,
+            Err(error) => error.to_string(),
         }
+    };
+    let reason = tokio::select! {
+        biased;
+        () = shared.stop.cancelled() => "it was closed".to_owned(),
+        _ = &mut ended => "the connection was lost".to_owned(),
+        reason = serving => reason,
     };
     lost.cancel();
     token.cancel();
@@ -135,6 +130,28 @@ async fn run_connection(
         program.has_ended_within(EXIT_TIMEOUT).await;
     }
     reason
+}
+
+/// Reads all lists. It subscribes before that: no change of a list is missed in between.
+async fn list_and_subscribe(
+    shared: &Arc<UpstreamShared>,
+    connection: &Arc<Connection>,
+    account: &PeerAccount,
+) -> Result<Option<Subscription>, UpstreamError> {
+    let mut subscribing = Box::pin(subscribe(shared, connection));
+    let in_time = tokio::time::timeout(SUBSCRIBE_PATIENCE, &mut subscribing).await;
+    refresh(shared, connection, account, ListKind::ALL).await?;
+    tracing::info!(server = shared.name(), modern = connection.modern, tools = shared.tools().len(), "connected");
+    if let Ok(subscription) = in_time {
+        return Ok(subscription);
+    }
+    let subscription = subscribing.await;
+    if subscription.is_some() {
+        for kind in [ListKind::Tools, ListKind::Resources, ListKind::Prompts] {
+            shared.list_changed(kind);
+        }
+    }
+    Ok(subscription)
 }
 
 /// Reads lists of the server and makes them available. A server whose tools cannot be listed is of no use; any other list is
@@ -198,21 +215,8 @@ async fn watch_connection(
     connection: &Arc<Connection>,
     account: &PeerAccount,
     live: &mut mpsc::Receiver<(String, Value)>,
+    mut subscription: Option<Subscription>,
 ) -> String {
-    let mut subscription = match connection.modern {
-        true => subscribe(shared, connection).await,
-        false => {
-            let watched: Vec<String> = shared.watched().iter().cloned().collect();
-            for uri in watched {
-                if let Err(error) =
-                    shared.with_timeout(connection.peer.subscribe(SubscribeRequestParams::new(uri))).await
-                {
-                    tracing::warn!(server = shared.name(), "cannot watch a resource any more: {error}");
-                }
-            }
-            None
-        }
-    };
     let mut relist_from = std::pin::pin!(tokio::time::sleep(Duration::ZERO));
     loop {
         let relist = async {
@@ -238,20 +242,14 @@ async fn watch_connection(
                 }
             }
             () = shared.resubscribe.notified(), if connection.modern => {
-                subscription = subscribe(shared, connection).await;
+                let former = std::mem::replace(&mut subscription, subscribe(shared, connection).await);
+                // What it was told until the new one told it.
+                for notification in former.into_iter().flat_map(|mut it| std::iter::from_fn(move || it.next().now_or_never()?.ok()?)) {
+                    on_change(shared, notification);
+                }
             }
             notification = next => match notification {
-                Ok(Some(ServerNotification::ToolListChangedNotification(_))) => shared.list_changed(ListKind::Tools),
-                Ok(Some(ServerNotification::ResourceListChangedNotification(_))) => {
-                    shared.list_changed(ListKind::Resources);
-                }
-                Ok(Some(ServerNotification::PromptListChangedNotification(_))) => {
-                    shared.list_changed(ListKind::Prompts);
-                }
-                Ok(Some(ServerNotification::ResourceUpdatedNotification(updated))) => {
-                    shared.resource_updated(&updated.params.uri);
-                }
-                Ok(Some(_)) => {}
+                Ok(Some(notification)) => on_change(shared, notification),
                 // Over HTTP the subscription is the only lasting part of a connection.
                 Ok(None) => return "the server ended the subscription".into(),
                 Err(error) => return printable(&error.to_string()).into_owned(),
@@ -264,34 +262,6 @@ async fn watch_connection(
                     Err(_) => return "the server does not answer".into(),
                 }
             }
-        }
-    }
-}
-
-/// Subscribes to all changes; none when the server does not support subscriptions.
-async fn subscribe(shared: &Arc<UpstreamShared>, connection: &Arc<Connection>) -> Option<Subscription> {
-    let mut filter =
-        SubscriptionFilter::builder().tools_list_changed().prompts_list_changed().resources_list_changed().build();
-    let watched: Vec<String> = shared.watched().iter().cloned().collect();
-    filter.resource_subscriptions = (!watched.is_empty()).then_some(watched);
-    let listening = async {
-        match connection.peer.listen(filter).await {
-            Err(ServiceError::McpError(error)) => {
-                tracing::debug!(
-                    server = shared.name(),
-                    "the server has no subscriptions: {}",
-                    printable(&error.message)
-                );
-                Ok(None)
-            }
-            other => other.map(Some),
-        }
-    };
-    match shared.with_timeout(listening).await {
-        Ok(subscription) => subscription,
-        Err(error) => {
-            tracing::warn!(server = shared.name(), "cannot subscribe to changes: {error}");
-            None
         }
     }
 }

@@ -17,6 +17,8 @@ TASKS = "io.modelcontextprotocol/tasks"
 TASK = {"taskId": "t-1", "createdAt": "2026-11-26T00:00:00Z", "lastUpdatedAt": "2026-11-26T00:00:00Z", "ttlMs": None, "pollIntervalMs": 0}
 # How often the tools were listed, and a task looked at.
 LISTED = LOOKS = 0
+# What tells the client which subscription a change belongs to.
+SUBSCRIBED = None
 # Names that a client may take for one another.
 LONG = "list_everything_in_the_calendar_of_" + "somebody_" * 9
 ALIKE = ["a.b", "a_b", "A-B", "a/b", LONG + "one", LONG + "two"]
@@ -97,7 +99,16 @@ def text(said, **more):
     return {"resultType": "complete", "content": [{"type": "text", "text": said}], "isError": False, **more}
 
 
+def subscribe(request):
+    """Tells of changes from now on."""
+    global SUBSCRIBED
+    SUBSCRIBED = {"io.modelcontextprotocol/subscriptionId": request["id"]}
+    accepted = {"notifications": request["params"]["notifications"], "_meta": SUBSCRIBED}
+    send({"method": "notifications/subscriptions/acknowledged", "params": accepted})
+
+
 def tools(params):
+    global LISTED
     listed = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
     if KIND == "endless-list":
         at = int(params.get("cursor") or 0)
@@ -117,12 +128,16 @@ def tools(params):
         # Nothing in them is a tool.
         return {**listed, "tools": [["x" * 4_000_000]], "nextCursor": str(int(params.get("cursor") or 0) + 1)}
     if KIND == "always-new-list":
-        global LISTED
         LISTED += 1
         send({"method": "notifications/tools/list_changed"})
         # Another list each time, all of it wrong.
         wrong = [{**TOOL, "name": f"wrong name {LISTED} {number} " + "x" * 600} for number in range(500)]
         return {**listed, "tools": [{**TOOL, "description": str(LISTED)}, *wrong]}
+    if KIND == "changes-while-listed":
+        LISTED += 1
+        if LISTED == 1 and SUBSCRIBED is not None:
+            send({"method": "notifications/tools/list_changed", "params": {"_meta": SUBSCRIBED}})
+        return {**listed, "tools": [{**TOOL, "name": "former"} if LISTED == 1 else TOOL]}
     if KIND == "alike-names":
         return {**listed, "tools": [{**TOOL, "name": name, "_meta": OURS} for name in ALIKE]}
     if KIND == "bad-entries":
@@ -266,6 +281,8 @@ def answer(request):
     if method == "server/discover":
         capabilities = {"tools": {"listChanged": False}, **declared, "extensions": {TASKS: {}} if KIND == "only-tasks" else {}}
         return {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": capabilities, "ttlMs": 0, "cacheScope": "private"}
+    if KIND == "changes-while-listed" and method == "subscriptions/listen":
+        return subscribe(request)
     if method == "tools/list":
         return tools(request.get("params") or {})
     if method == "tools/call":

@@ -1,4 +1,5 @@
-//! The progress of a running call as people can follow it: the newest report, at most ten times a second.
+//! The progress of a running call as people can follow it: the newest report, at most ten times a second, and again when the call is
+//! silent.
 //!
 //! A tool may report, and put out chunks, thousands of times a second. What a client that does not know chunks shows of them is
 //! a line of text that changes; it gets the text of the newest chunk. All chunks are in the run log.

@@ -10,7 +10,7 @@ const DENIALS: &str = "A call that is denied something lacks a grant, which only
                        reach it in another way.";
 
 /// The words of plugins are not among it.
-pub(crate) fn text(catalog: &Catalog) -> String {
+pub(super) fn text(catalog: &Catalog) -> String {
     let names = catalog.plugin_names();
     let runs = match catalog.only() {
         Some(only) => {

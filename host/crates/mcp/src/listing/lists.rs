@@ -1,6 +1,6 @@
 //! The catalog as lists of the protocol, built once for each catalog.
 
-use super::{fallback_tools, published};
+use super::{fallback_tools, instructions, published};
 use plugins::catalog::{Catalog, UpstreamItem, UpstreamTool};
 use plugins::offer::PluginTool;
 use protocol::content::{to_annotations, to_icons};
@@ -26,17 +26,19 @@ pub(crate) struct CatalogLists {
     pub(crate) resources: Vec<Resource>,
     pub(crate) templates: Vec<ResourceTemplate>,
     pub(crate) prompts: Vec<Prompt>,
+    /// What the server tells models about itself.
+    pub(crate) instructions: String,
 }
 
 impl CatalogLists {
     /// `fallback_tools` adds tools that do the same as requests of our own extensions.
     pub(crate) fn new(catalog: Arc<Catalog>, fallback_tools: bool) -> Self {
-        let all_are_few = catalog.only().is_some();
+        let is_code_mode = catalog.only().is_some();
         let mut tools: Vec<Tool> = catalog
             .tools()
             .map(|(name, exposed)| {
                 let mut tool = tool(name, exposed.tool(), &exposed.plugin().id().name, fallback_tools);
-                tool.meta = all_are_few.then(|| MetaObject(Map::from_iter([(ALWAYS_LOAD.to_owned(), true.into())])));
+                tool.meta = is_code_mode.then(|| MetaObject(Map::from_iter([(ALWAYS_LOAD.to_owned(), true.into())])));
                 tool
             })
             .collect();
@@ -53,6 +55,7 @@ impl CatalogLists {
             resources: resources(&catalog),
             templates: templates(&catalog, fallback_tools),
             prompts: prompts(&catalog),
+            instructions: instructions::text(&catalog),
             catalog,
         }
     }

@@ -5,7 +5,7 @@
 
 use super::atomic_file::{self, CrashPoint, TEMP_PREFIX};
 use super::lockfile::Lockfile;
-use platform::files::create_private_folder;
+use platform::files::{create_private_folder, replace_file};
 use platform::folder::Folder;
 use policy::Digest;
 use std::collections::BTreeSet;
@@ -57,7 +57,8 @@ impl ComponentStore {
                 let (from, to) = (other.path(&version.digest), self.path(&version.digest));
                 if from.is_file() && !to.exists() {
                     create_private_folder(&self.folder)?;
-                    fs::copy(from, to)?;
+                    // An interrupted copy would be taken for the component ever after.
+                    replace_file(&to, &fs::read(&from)?, fs::metadata(&from)?.permissions())?;
                 }
             }
             Ok(())
