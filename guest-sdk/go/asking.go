@@ -40,10 +40,8 @@ func Ask[T any](ctx context.Context, key, message string) (Answer[T], error) {
 	return form.Answer, err
 }
 
-// A required box: sending an empty form must not count as a yes.
-type confirmation struct {
-	Confirmed bool `json:"confirmed" title:"Yes, confirmed"`
-}
+// Clients show a form without fields as two buttons: to accept it is to say yes.
+type confirmation struct{}
 
 // Confirm asks the user for a yes. Anything else is an error, which ends the tool.
 func Confirm(ctx context.Context, key, message string) error {

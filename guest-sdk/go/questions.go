@@ -79,7 +79,7 @@ func (c *Confirmation) asked() abi.Question { return c.form.asked() }
 
 func (c *Confirmation) answered(answer abi.Answered) error {
 	err := c.form.answered(answer)
-	c.Yes = err == nil && c.form.Answer.Accepted() && c.form.Answer.Filled.Confirmed
+	c.Yes = err == nil && c.form.Answer.Accepted()
 	return err
 }
 

@@ -78,7 +78,7 @@ func structSchema(of reflect.Type, for_ use, inside []reflect.Type) *object {
 	schema := &object{}
 	schema.set("type", `"object"`)
 	schema.set("properties", properties.String())
-	if len(required) > 0 || for_ == forForm {
+	if len(required) > 0 {
 		schema.set("required", quotedAll(required))
 	}
 	return schema

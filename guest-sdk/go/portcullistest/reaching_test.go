@@ -95,13 +95,13 @@ func TestSeveralQuestionsAreAskedAtOnce(t *testing.T) {
 		return fmt.Sprint(where.Answer.Filled.Name, sure.Yes, page.Answer == portcullis.Declined, wish.Answer.Text, roots.Roots), err
 	}
 	host.Accept(map[string]any{"name": "Oslo"})
-	host.Accept(map[string]any{"confirmed": false})
+	host.Decline()
 	host.Decline()
 	host.Say("peace")
 	_, err := does(t, host, all)
 	fails(t, err, "roots")
 	host.Accept(map[string]any{"name": "Oslo"})
-	host.Accept(map[string]any{"confirmed": true})
+	host.Accept(map[string]any{})
 	host.Decline()
 	host.Say("peace")
 	host.Roots = []portcullis.Root{{URI: "file:///work", Name: "work"}}

@@ -28,16 +28,12 @@ export function ask(message, fields, { key } = {}) {
   return { key, put: { type: "form", message, schema: JSON.stringify(formSchema(fields)) }, read };
 }
 
-const CONFIRM = JSON.stringify({
-  type: "object",
-  properties: { confirmed: { type: "boolean", title: "Yes, confirmed" } },
-  required: ["confirmed"],
-});
+// Clients show a form without fields as two buttons: to accept it is to say yes.
+const CONFIRM = JSON.stringify({ type: "object", properties: {} });
 
 export function confirm(message, { key, orStop = false } = {}) {
   const read = (answer) => {
-    // Sending the form alone is no yes: some clients accept forms without showing them.
-    const isYes = !isNo(answer) && JSON.parse(answer).confirmed === true;
+    const isYes = !isNo(answer);
     if (orStop && !isYes) {
       throw new Declined("the user did not confirm");
     }

@@ -187,9 +187,6 @@ export function formSchema(fields) {
     }
     return [name, nested(type.schema, type, false)];
   };
-  return {
-    type: "object",
-    properties: Object.fromEntries(entries.map(flat)),
-    required: entries.filter(([, type]) => type.isRequired).map(([name]) => name),
-  };
+  const required = entries.filter(([, type]) => type.isRequired).map(([name]) => name);
+  return { type: "object", properties: Object.fromEntries(entries.map(flat)), ...(required.length > 0 && { required }) };
 }

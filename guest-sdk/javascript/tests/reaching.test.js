@@ -113,7 +113,7 @@ test("several questions are asked at once", async () => {
     questions.roots({ key: "where" }),
   ];
   const roots = [{ uri: "file:///repo", name: "repo" }];
-  const host = new Host({ forms: [{ name: "Ada" }, { confirmed: true }], samples: ["Luck!"], pages: [true], roots });
+  const host = new Host({ forms: [{ name: "Ada" }, {}], samples: ["Luck!"], pages: [true], roots });
   const [person, sure, wish, page, found] = await run(host, () => askMany(put()));
   assert.deepEqual([person, sure, wish.text, page, found], [{ name: "Ada" }, true, "Luck!", undefined, roots]);
   // A chosen key is not taken for another question.

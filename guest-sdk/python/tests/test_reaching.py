@@ -133,7 +133,7 @@ def put() -> list:
 
 def test_several_questions_are_asked_at_once():
     here = [Root("file:///repo", "repo")]
-    host = Host(forms=[{"name": "Ada"}, {"confirmed": True}], samples=["Luck!"], pages=[True], roots=here)
+    host = Host(forms=[{"name": "Ada"}, {}], samples=["Luck!"], pages=[True], roots=here)
     person, sure, wish, page, found = run(host, lambda: ask_many(*put()))
     assert (person, sure, wish.text, page, found) == (Person("Ada"), True, "Luck!", None, here)
     # A chosen key is not taken for another question.

@@ -37,7 +37,7 @@ impl Data {
         self.host().form(Answer::Accepted(choice)).forms(move |asked| {
             assert_eq!(asked.key.as_deref(), Some("approval"));
             fs::write(&file, TABLE).unwrap();
-            Ok(Answer::Accepted(json!({ "confirmed": true })))
+            Ok(Answer::Accepted(json!({})))
         })
     }
 }
@@ -129,7 +129,7 @@ fn a_no_leaves_the_table_alone() {
     stops(reviewer, "the client's side declined the question: no", 1);
     stops(data.host().form(Answer::Declined), "the user declined", 1);
     stops(data.host().form(Answer::Cancelled), "the user closed the question without an answer", 1);
-    for no in [Answer::Declined, Answer::Cancelled, Answer::Accepted(json!({ "confirmed": false }))] {
+    for no in [Answer::Declined, Answer::Cancelled] {
         stops(data.host().form(chosen()).form(no), "the user did not confirm", 2);
     }
     assert_eq!(call(&data.host()).unwrap_err(), ToolError::Unsupported("elicitation.form".into()));
@@ -171,5 +171,5 @@ fn an_empty_quarter_is_no_division_by_zero() {
 
 fn approved(folder: &Path) -> Host {
     let host = Host::new().folder(folder).form(Answer::Accepted(choice("paid-customers", "fiscal-q4")));
-    host.form(Answer::Accepted(json!({ "confirmed": true })))
+    host.form(Answer::Accepted(json!({})))
 }

@@ -66,7 +66,7 @@ fn migrate(host: &Host, folder: &Path, commonjs: &str) -> Result<Value, ToolErro
 #[test]
 fn relative_imports_get_whole_names_and_require_becomes_import() {
     let folder = code();
-    let host = Host::new().folder(folder.path()).form(Answer::Accepted(json!({"confirmed": true})));
+    let host = Host::new().folder(folder.path()).form(Answer::Accepted(json!({})));
     let summary = migrate(&host, folder.path(), "ask").unwrap();
     let expected = json!({
         "files": 4, "files_changed": 2, "lines_changed": 7, "imports_rewritten": 6, "requires_rewritten": 1,

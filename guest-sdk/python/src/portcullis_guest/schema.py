@@ -167,7 +167,7 @@ def of_form(kind: Any) -> dict[str, Any]:
         elif not field.is_optional:
             required.append(field.name)
         properties[field.name] = schema
-    return {"type": "object", "properties": properties, "required": required}
+    return {"type": "object", "properties": properties} | ({"required": required} if required else {})
 
 
 def _kind(values: list[Any], where: str) -> str:

@@ -43,9 +43,9 @@ impl Consent {
 #[must_use = "the user may have said no"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confirmation {
-    /// The user ticked the box and sent the form.
+    /// The user accepted.
     Yes,
-    /// The user declined, sent the form unticked, or closed it.
+    /// The user declined, or closed the question.
     No,
 }
 

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::vec::IntoIter;
 
-use serde_json::{Value, json};
-
 use super::{Answer, ClientError, Confirmation, Consent, Root};
 use crate::bindings::portcullis::plugin::client as wit;
 use crate::imports;
@@ -188,21 +186,12 @@ pub(super) fn form<T: 'static>(
     })
 }
 
-/// A required checkbox. Sending the form alone must not count as a yes: some clients accept empty forms without showing
-/// them.
+/// A form without fields, which clients show as two buttons: to accept it is to say yes.
 pub(super) fn confirmation(message: String) -> Question<Confirmation> {
-    let schema = json!({
-        "type": "object",
-        "properties": { "confirmed": { "type": "boolean", "title": "Yes, confirmed" } },
-        "required": ["confirmed"],
-    });
-    let ticked = |answer: &str| {
-        let answer: Value = serde_json::from_str(answer)?;
-        Ok(answer["confirmed"] == true)
-    };
-    form(message, schema.to_string(), ticked).map(|answer| match answer {
-        Answer::Accepted(true) => Confirmation::Yes,
-        Answer::Accepted(false) | Answer::Declined | Answer::Cancelled => Confirmation::No,
+    let schema = r#"{"type":"object","properties":{}}"#;
+    form(message, schema.into(), |_| Ok(())).map(|answer| match answer {
+        Answer::Accepted(()) => Confirmation::Yes,
+        Answer::Declined | Answer::Cancelled => Confirmation::No,
     })
 }
 

@@ -55,8 +55,12 @@ impl Schema {
         let property =
             |property: Property| format!("{}:{}", Value::from(property.name), Value::Object(property.schema));
         let properties = self.properties.into_iter().map(property).collect::<Vec<_>>().join(",");
-        let required = Value::from(self.required);
-        format!(r#"{{"type":"object","properties":{{{properties}}},"required":{required}}}"#)
+        // Some validators refuse an empty list.
+        let required = match self.required.as_slice() {
+            [] => String::new(),
+            names => format!(r#","required":{}"#, Value::from(names)),
+        };
+        format!(r#"{{"type":"object","properties":{{{properties}}}{required}}}"#)
     }
 }
 

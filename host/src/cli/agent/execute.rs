@@ -205,7 +205,7 @@ impl Session {
     fn answer(&self, id: Option<u64>, text: &str, dialog: &mut dyn Dialog) -> Result<(), String> {
         let (id, request) = self.pending_request(id)?;
         let decision = match &*request {
-            ApprovalRequest::Form { message, schema, .. } if text.is_empty() => {
+            ApprovalRequest::Form { message, schema, .. } if text.is_empty() && schema.has_fields() => {
                 let schema: Value = serde_json::from_str(schema.text()).unwrap_or_default();
                 let server = inline(request.server());
                 let json = json!({ "event": "form", "approval": id, "message": message });
@@ -214,7 +214,8 @@ impl Session {
                 let mut line = |prompt: &str| dialog.line(&format!("  {server} │ {}", prompt.trim_start()));
                 forms::fill_form(&schema, &mut line).map_or(ApprovalDecision::Cancel, ApprovalDecision::WithValues)
             }
-            ApprovalRequest::Form { .. } => ApprovalDecision::WithValues(object(text)?),
+            ApprovalRequest::Form { .. } if !text.is_empty() => ApprovalDecision::WithValues(object(text)?),
+            ApprovalRequest::Form { .. } => return Err("it asks for a yes: approve N, or deny N".into()),
             _ if text.is_empty() => {
                 ApprovalDecision::WithText(dialog.line("  your answer: ").ok_or("there is no answer")?)
             }

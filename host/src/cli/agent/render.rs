@@ -48,12 +48,13 @@ pub(super) fn approval_request(
             set(json!({ "kind": "form", "message": message, "schema": schema, "plugin": requester.plugin }));
             let fields: Vec<String> =
                 schema["properties"].as_object().into_iter().flatten().map(|(name, _)| inline(name)).collect();
-            let fields = fields.join(", ");
-            let text = heading("asks you");
-            format!(
-                "{text}\n{}\n    fields: {fields}\n    answer {id} | answer {id} {{…}} | deny {id}",
-                quoted(message)
-            )
+            let how = match fields.as_slice() {
+                [] => format!("approve {id} | deny {id}"),
+                fields => {
+                    format!("fields: {}\n    answer {id} | answer {id} {{…}} | deny {id}", fields.join(", "))
+                }
+            };
+            format!("{}\n{}\n    {how}", heading("asks you"), quoted(message))
         }
         ApprovalRequest::Page { requester, message, address } => {
             let whole = format!("{}{}{}", address.before, address.host, address.after);

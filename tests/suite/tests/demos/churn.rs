@@ -42,19 +42,22 @@ thread_local! {
 
 /// A model that suggests, and a user who picks the fiscal quarter instead and approves. The table only exists after
 /// that.
+fn is_confirmation(params: &Value) -> bool {
+    params["requestedSchema"]["properties"].as_object().is_some_and(serde_json::Map::is_empty)
+}
+
 fn deciding(method: &str, params: &Value) -> Value {
-    let fields = &params["requestedSchema"]["properties"];
     if method == "sampling/createMessage" {
         return said(
             "Here you are:\n```json\n{\"definition\": \"Paid customers\", \"quarter\": \"calendar-q4\", \"year\": 2025, \
              \"assumptions\": [\"of last year\"]}\n```",
         );
     }
-    if fields.get("confirmed").is_some() {
+    if is_confirmation(params) {
         let message = params["message"].as_str().unwrap();
         assert!(message.contains("joined < 2025-11-01") && message.contains("left < 2026-02-01"), "{message}");
         SUPPLIED.with_borrow(|to| fs::copy(table(), to)).unwrap();
-        return filled(json!({"confirmed": true}));
+        return filled(json!({}));
     }
     filled(json!({"definition": "paid-customers", "quarter": "fiscal-q4", "year": 2025, "notes": "of last year"}))
 }
@@ -121,16 +124,16 @@ fn a_refusal_at_either_question_leaves_the_table_unread() {
         (|_, _| json!({"action": "decline"}), "the user declined"),
         (|_, _| json!({"action": "cancel"}), "the user closed the question without an answer"),
         (
-            |method, params| match params["requestedSchema"]["properties"].get("confirmed") {
-                Some(_) => json!({"action": "decline"}),
-                None => deciding(method, params),
+            |method, params| match is_confirmation(params) {
+                true => json!({"action": "decline"}),
+                false => deciding(method, params),
             },
             "the user did not confirm",
         ),
         (
-            |method, params| match params["requestedSchema"]["properties"].get("confirmed") {
-                Some(_) => filled(json!({"confirmed": false})),
-                None => deciding(method, params),
+            |method, params| match is_confirmation(params) {
+                true => json!({"action": "cancel"}),
+                false => deciding(method, params),
             },
             "the user did not confirm",
         ),

@@ -129,8 +129,8 @@ fn nothing_is_written_outside_its_own_directory() {
 #[test]
 fn its_user_decides_about_require() {
     let answers: [(super::Answer, u64); 3] = [
-        (|_, _| filled(json!({"confirmed": true})), 4),
-        (|_, _| filled(json!({"confirmed": false})), 0),
+        (|_, _| filled(json!({})), 4),
+        (|_, _| json!({"action": "cancel"}), 0),
         (|_, _| json!({"action": "decline"}), 0),
     ];
     for (answer, requires) in answers {
@@ -219,7 +219,7 @@ fn run(killed: bool) -> (Value, Value, Vec<String>) {
         client.server.restart_stdio();
     }
     let key = asked["inputRequests"].as_object().unwrap().keys().next().unwrap().clone();
-    let responses = json!({"taskId": task, "inputResponses": {key: filled(json!({"confirmed": true}))}});
+    let responses = json!({"taskId": task, "inputResponses": {key: filled(json!({}))}});
     client.request("tasks/update", responses).result();
     if killed {
         let folder = scratch(&client.server.home).join("migrated");

@@ -28,8 +28,7 @@ fn script() -> Value {
     let paris = json!({"destination": "Paris"});
     let trip = json!({"confirm": true, "notes": "a window seat"});
     // The user gives the same answer to both forms of the churn review.
-    let review =
-        json!({"definition": "paid-customers", "quarter": "fiscal-q4", "year": 2025, "notes": "n", "confirmed": true});
+    let review = json!({"definition": "paid-customers", "quarter": "fiscal-q4", "year": 2025, "notes": "n"});
     let question = json!({"question": "churn last quarter"});
     json!([
         call("trip", "travel__travel_agent", paris.clone(), "accept", trip),

@@ -209,9 +209,9 @@ impl Talk {
         self.call("a form, wrong at first", "order", json!({}), &[accept(wrong), accept(least)]);
         self.call("a form, declined", "order", json!({}), &[json!({"action": "decline"})]);
         self.call("a form, closed", "order", json!({}), &[json!({"action": "cancel"})]);
-        self.call("a yes", "confirm", json!({}), &[accept(json!({"confirmed": true}))]);
-        self.call("a yes without a tick", "confirm", json!({}), &[accept(json!({"confirmed": false}))]);
+        self.call("a yes", "confirm", json!({}), &[accept(json!({}))]);
         self.call("a no", "confirm", json!({}), &[json!({"action": "decline"})]);
+        self.call("neither yes nor no", "confirm", json!({}), &[json!({"action": "cancel"})]);
         let said = json!({"type": "text", "text": "Paris"});
         let answer = json!({"role": "assistant", "content": said, "model": "tiny", "stopReason": "endTurn"});
         let question = json!({"question": "Which city?"});

@@ -8,7 +8,7 @@ use platform::telemetry::printable;
 use runtime::imports::{
     CheckedQuestion, ClientReply, Consent, FormSchema, Role, SampleAnswer, SampleContent, SampleMessage, SampleRequest,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::time::Duration;
 use upstream::Requester;
 
@@ -37,7 +37,8 @@ impl Approvals {
         let matched = self.rules.form(&requester.server);
         let (reply, source) = match matched.rule {
             FormRule::Decline => (ClientReply::Form(Consent::Decline, None), matched.source),
-            FormRule::Answer(values) => {
+            // Values are no yes: the rule was not written for a form without fields.
+            FormRule::Answer(values) if schema.has_fields() || values.is_empty() => {
                 let content = known_fields(&values, schema);
                 match schema.check(&content) {
                     Ok(()) => (ClientReply::Form(Consent::Accept, Some(content)), matched.source),
@@ -47,12 +48,13 @@ impl Approvals {
                     }
                 }
             }
-            FormRule::Ask => {
+            FormRule::Answer(_) | FormRule::Ask => {
                 let (message, schema) = (message.to_owned(), schema.clone());
                 match self.ask_user(ApprovalRequest::Form { requester: requester.clone(), message, schema }).await {
                     Some(ApprovalDecision::WithValues(values)) => {
                         (ClientReply::Form(Consent::Accept, Some(Value::Object(values))), USER.into())
                     }
+                    Some(ApprovalDecision::Allow) => (ClientReply::Form(Consent::Accept, Some(json!({}))), USER.into()),
                     Some(ApprovalDecision::Cancel) => (ClientReply::Form(Consent::Cancel, None), USER.into()),
                     Some(_) => (ClientReply::Form(Consent::Decline, None), USER.into()),
                     None => (ClientReply::Form(Consent::Decline, None), NOBODY.into()),

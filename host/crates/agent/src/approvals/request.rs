@@ -97,9 +97,11 @@ impl ApprovalRequest {
             (ApprovalRequest::ReverseCall { .. }, ApprovalDecision::WithText(_)) => {
                 unsuitable("arguments are a JSON object: edit N {…}")
             }
+            (ApprovalRequest::Form { schema, .. }, ApprovalDecision::Allow) if !schema.has_fields() => Ok(()),
             (ApprovalRequest::Form { schema, .. }, ApprovalDecision::WithValues(values)) => {
                 schema.check(&Value::Object(values.clone())).map_err(DecisionError::Mismatch)
             }
+            (ApprovalRequest::Form { schema, .. }, _) if !schema.has_fields() => unsuitable("approve N, or deny N"),
             (ApprovalRequest::Form { .. }, _) => unsuitable("it is a form: answer N, or answer N {…}"),
             (
                 ApprovalRequest::Prompt { .. } | ApprovalRequest::ModelAnswer { .. },

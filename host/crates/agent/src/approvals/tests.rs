@@ -217,6 +217,28 @@ async fn forms_and_pages_are_answered_by_rules_or_the_user() {
     assert_eq!(approvals.answer(&requester(), &form()).await, ClientReply::Form(Consent::Cancel, None));
 }
 
+/// A rule answers what it was written for: values are no yes, unless there are none.
+#[tokio::test]
+async fn only_the_user_says_yes_to_a_form_without_fields() {
+    let schema = FormSchema::new(r#"{"type":"object","properties":{}}"#).unwrap();
+    let sure = CheckedQuestion::Form { message: "Sure?".into(), schema };
+    let rule = "[[form]]\ndo = \"answer\"\nanswer = { ok = true }\n";
+    let (approvals, _) = Approvals::new(options(rule, false));
+    assert_eq!(approvals.answer(&requester(), &sure).await, ClientReply::Form(Consent::Decline, None));
+    let (approvals, _) = Approvals::new(options("[[form]]\ndo = \"answer\"\nanswer = {}\n", false));
+    assert_eq!(approvals.answer(&requester(), &sure).await, ClientReply::Form(Consent::Accept, Some(json!({}))));
+    let (approvals, events) = Approvals::new(options(rule, true));
+    let deny = ApprovalDecision::Deny("no".into());
+    decide_in_order(&approvals, events, vec![ApprovalDecision::Allow, deny, ApprovalDecision::Cancel]);
+    for expected in [
+        ClientReply::Form(Consent::Accept, Some(json!({}))),
+        ClientReply::Form(Consent::Decline, None),
+        ClientReply::Form(Consent::Cancel, None),
+    ] {
+        assert_eq!(approvals.answer(&requester(), &sure).await, expected);
+    }
+}
+
 /// A model that answers with its prompt.
 struct Echo;
 

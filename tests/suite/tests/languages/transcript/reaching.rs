@@ -75,7 +75,7 @@ impl Talk {
         self.call("a sample with a tool", "explain", json!({"word": "portcullis"}), &talk);
         self.call("a sample with a tool that is not used", "explain", json!({"word": "gate"}), &talk[2..]);
         let roots = json!({"roots": [{"uri": "file:///repo", "name": "repo"}]});
-        let (sure, unsure) = (accept(json!({"confirmed": true})), json!({"action": "decline"}));
+        let (sure, unsure) = (accept(json!({})), json!({"action": "decline"}));
         let who = accept(json!({"name": "Ada"}));
         let all =
             |sure: &Value, who: &Value| json!({"sure": sure, "where": roots, "who": who, "wish": said("Good luck.")});

@@ -33,6 +33,7 @@ const SECRET_WORDS: [&str; 14] = [
 pub struct FormSchema {
     schema: Arc<Schema>,
     text: Arc<str>,
+    has_fields: bool,
 }
 
 /// As its text.
@@ -75,12 +76,18 @@ impl FormSchema {
             }
         }
         // Without its document: a form may wait for a long time.
-        Ok(Self { schema: Arc::new(schema.without_document()), text: text.into() })
+        let has_fields = !properties.is_empty();
+        Ok(Self { schema: Arc::new(schema.without_document()), text: text.into(), has_fields })
     }
 
     /// As the guest wrote it: the order of the properties is the order of the fields.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Without fields, a form asks only for a yes: to accept it is to say so.
+    pub fn has_fields(&self) -> bool {
+        self.has_fields
     }
 
     /// Checks an answer; the error says where and why it does not match.
