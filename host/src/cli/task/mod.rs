@@ -2,6 +2,7 @@
 
 mod live_screen;
 mod picture;
+mod repeats;
 mod stored;
 mod watch;
 

@@ -1,5 +1,6 @@
 //! The timeline of a task as lines of text, of at most 100 columns.
 
+use super::repeats::put_together;
 use crate::cli::text::group_digits;
 use bytesize::ByteSize;
 use mcp::{Sample, Timeline, TimelineStep};
@@ -36,6 +37,7 @@ impl Picture {
             let head = vec!["timeline   nothing is recorded of what its call did".to_owned()];
             return Self { head, steps: Vec::new(), foot: Vec::new() };
         }
+        let timeline = &put_together(timeline);
         let length = timeline.until.saturating_sub(timeline.begins);
         let scale = Scale { begins: timeline.begins, length: length.max(1) };
         let waited = span(timeline.waited.min(length));
