@@ -1,5 +1,6 @@
 //! `portcullis plugin install`.
 
+use super::bundled;
 use super::consent::{ConsentOptions, ConsentRequest};
 use super::earlier_data::EarlierDataOption;
 use super::install_context::InstallContext;
@@ -18,7 +19,7 @@ use toml_edit::Table;
 
 #[derive(clap::Args)]
 pub(in crate::cli) struct Install {
-    /// The component: a path, an https URL, or oci://registry/repository:tag.
+    /// The component: a path, an https URL, oci://registry/repository:tag, or the name of a plugin that comes with this program.
     reference: String,
     /// Name of the plugin. Default: the name in its manifest.
     #[arg(long)]
@@ -132,6 +133,9 @@ impl Install {
 
 /// The reference with an absolute path, so that it works from every folder.
 fn absolute_reference(reference: &str) -> anyhow::Result<String> {
+    if let Some(path) = bundled::find(reference)? {
+        return Ok(Reference::File(path).to_string());
+    }
     Ok(match Reference::parse(reference)? {
         Reference::File(path) => {
             let path = std::path::absolute(&path).with_context(|| format!("the path {}", path.display()))?;

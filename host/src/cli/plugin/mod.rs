@@ -1,6 +1,7 @@
 //! `portcullis plugin`: one command per file.
 
 mod accept;
+mod bundled;
 mod consent;
 mod earlier_data;
 mod install;

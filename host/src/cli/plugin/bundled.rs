@@ -1,0 +1,39 @@
+//! Plugins that come with this program: components in a folder beside it.
+
+use anyhow::Context;
+use platform::telemetry::printable;
+use std::path::{Path, PathBuf};
+
+/// Where they are, from the folder of the program: unpacked from an archive, installed by a package, built from source.
+const FOLDERS: [&str; 3] = ["plugins", "../share/portcullis/plugins", "../plugins"];
+
+/// The component that a bare name stands for. None for what is no bare name, or names a file here. Fails for a name that nothing has.
+pub(super) fn find(name: &str) -> anyhow::Result<Option<PathBuf>> {
+    let is_bare = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+    if !is_bare || name.is_empty() || Path::new(name).exists() {
+        return Ok(None);
+    }
+    let program = std::env::current_exe().and_then(std::fs::canonicalize).context("where this program is")?;
+    let beside = program.parent().unwrap_or(Path::new("/"));
+    let folders: Vec<_> = FOLDERS.iter().filter_map(|folder| beside.join(folder).canonicalize().ok()).collect();
+    let file = format!("{name}.wasm");
+    if let Some(found) = folders.iter().map(|folder| folder.join(&file)).find(|path| path.is_file()) {
+        return Ok(Some(found));
+    }
+    let mut known: Vec<_> = folders.iter().flat_map(|folder| names(folder)).collect();
+    known.sort();
+    known.dedup();
+    let known = match known.as_slice() {
+        [] => "no plugin comes with this program".to_owned(),
+        known => format!("these plugins come with this program: {}", printable(&known.join(", "))),
+    };
+    anyhow::bail!("there is no file `{name}`, and {known}")
+}
+
+/// The names of the components in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let Ok(entries) = folder.read_dir() else { return Vec::new() };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let components = paths.filter(|path| path.extension().is_some_and(|end| end == "wasm"));
+    components.filter_map(|path| path.file_stem()?.to_str().map(str::to_owned)).collect()
+}
