@@ -5,9 +5,8 @@ use serde_json::{Value, json};
 use std::fs;
 use suite::{Called, Client, Era, Home, Server, forge, paths, plugin, plugin_from, portcullis, with_manifest};
 
-/// Memory of the server that a call may take for a moment: what it passes at once, as values and as JSON, some times over. The most
-/// that was seen is 99 MiB, for a text of 8 MB.
-const FOR_A_CALL: u64 = 128 << 20;
+/// Memory of the server that a call may take for a moment: what it passes at once, as values and as JSON, some times over.
+const FOR_A_CALL: u64 = 96 << 20;
 
 fn shapes() -> Client {
     Client::of(&plugin("plain-shapes", "limits.fuel = 100_000_000"))

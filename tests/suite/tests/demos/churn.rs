@@ -40,12 +40,12 @@ thread_local! {
     static SUPPLIED: RefCell<PathBuf> = RefCell::default();
 }
 
-/// A model that suggests, and a user who picks the fiscal quarter instead and approves. The table only exists after
-/// that.
 fn is_confirmation(params: &Value) -> bool {
     params["requestedSchema"]["properties"].as_object().is_some_and(serde_json::Map::is_empty)
 }
 
+/// A model that suggests, and a user who picks the fiscal quarter instead and approves. The table only exists after
+/// that.
 fn deciding(method: &str, params: &Value) -> Value {
     if method == "sampling/createMessage" {
         return said(

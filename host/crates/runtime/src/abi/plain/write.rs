@@ -3,6 +3,7 @@
 use super::types::{MAX_EXACT, Ty};
 use data_encoding::BASE64;
 use serde::Serialize;
+use std::io;
 use wasmtime::component::Val;
 
 /// Why a value cannot be written.
@@ -41,8 +42,9 @@ impl Writer {
     }
 
     pub(super) fn raw(&mut self, text: &str) -> Written {
-        self.text.extend(text.as_bytes());
-        self.check(0)
+        self.check(text.len())?;
+        self.text.extend_from_slice(text.as_bytes());
+        Ok(())
     }
 
     pub(super) fn string(&mut self, text: &str) -> Written {
@@ -182,12 +184,25 @@ impl Writer {
     }
 
     fn serialize(&mut self, value: &(impl Serialize + ?Sized)) -> Written {
-        serde_json::to_writer(&mut self.text, value).map_err(|_| WriteError::Mismatch)?;
-        self.check(0)
+        let wrong = |error: serde_json::Error| if error.is_io() { WriteError::TooLong } else { WriteError::Mismatch };
+        serde_json::to_writer(self, value).map_err(wrong)
     }
 
     fn check(&self, more: usize) -> Written {
         if self.text.len().saturating_add(more) > self.limit { Err(WriteError::TooLong) } else { Ok(()) }
+    }
+}
+
+/// Fails before a text is longer than the limit: what is escaped grows to six times its size.
+impl io::Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.check(bytes.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        self.text.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
