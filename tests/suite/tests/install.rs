@@ -37,28 +37,6 @@ pub(crate) fn plugin(home: &Home, arguments: &[&str]) -> Ran {
     portcullis(home, &[&["plugin"], arguments].concat())
 }
 
-#[test]
-fn plugins_that_come_with_the_program_are_installed_by_name() {
-    let home = Home::new();
-    home.write("portcullis.toml", format!("{CONFIG}[code]\nplugin = \"code\"\nonly = true\n"));
-    let installed = plugin(&home, &["install", "code", "--yes", "--yes-grant", "agent-tools = [\"*.*\"]"]);
-    assert!(installed.good().contains("[plugins.code] is installed"), "{installed:?}");
-    assert!(lock(&home).contains("/plugins/code.wasm\""), "{}", lock(&home));
-    let program = json!({"code": "return 6 * 7"});
-    let called = portcullis(&home, &["call", "code", "run_code", &program.to_string()]);
-    assert!(called.good().contains("42"), "{called:?}");
-    let missing = plugin(&home, &["install", "cod"]);
-    assert!(
-        missing.stderr.contains("there is no file `cod`, and these plugins come with this program: "),
-        "{missing:?}"
-    );
-    assert!(missing.stderr.contains(", code, "), "{missing:?}");
-    // A file of that name is meant where there is one.
-    home.write("hello", "no component");
-    let file = plugin(&home, &["install", "hello", "--yes"]);
-    assert!(file.status == Some(1) && !lock(&home).contains("hello"), "{file:?}");
-}
-
 pub(crate) fn install(home: &Home) {
     plugin(home, &["install", "./edition.wasm", "--yes", "--yes-grant", GRANT]).good();
 }

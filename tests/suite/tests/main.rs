@@ -14,6 +14,7 @@ mod asking;
 mod audit;
 mod bombs;
 mod budgets;
+mod bundled_plugins;
 mod cache;
 mod cancel;
 mod circuit_breaker;

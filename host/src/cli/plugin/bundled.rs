@@ -1,23 +1,36 @@
 //! Plugins that come with this program: components in a folder beside it.
 
 use anyhow::Context;
+use platform::files::check_access;
 use platform::telemetry::printable;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// Where they are, from the folder of the program: unpacked from an archive, installed by a package, built from source.
 const FOLDERS: [&str; 3] = ["plugins", "../share/portcullis/plugins", "../plugins"];
 
-/// The component that a bare name stands for. None for what is no bare name, or names a file here. Fails for a name that nothing has.
+const GROUP_WRITES: u32 = 0o020;
+
+/// The component that a bare name stands for. None for what is no bare name, or names a file here. Fails for a name that nothing has,
+/// and for a component that another user of this machine may have put there.
 pub(super) fn find(name: &str) -> anyhow::Result<Option<PathBuf>> {
     let is_bare = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
-    if !is_bare || name.is_empty() || Path::new(name).exists() {
+    if !is_bare || name.is_empty() || Path::new(name).is_file() {
         return Ok(None);
     }
-    let program = std::env::current_exe().and_then(std::fs::canonicalize).context("where this program is")?;
+    let program = std::env::current_exe().and_then(fs::canonicalize).context("where this program is")?;
     let beside = program.parent().unwrap_or(Path::new("/"));
     let folders: Vec<_> = FOLDERS.iter().filter_map(|folder| beside.join(folder).canonicalize().ok()).collect();
     let file = format!("{name}.wasm");
-    if let Some(found) = folders.iter().map(|folder| folder.join(&file)).find(|path| path.is_file()) {
+    if let Some(folder) = folders.iter().find(|folder| folder.join(&file).is_file()) {
+        let found = folder.join(&file);
+        let beside = fs::metadata(beside)?;
+        for path in [folder, &found] {
+            let checked = fs::metadata(path).and_then(|metadata| check_writers(&metadata, &beside));
+            checked.with_context(|| format!("{} is not used", path.display()))?;
+        }
         return Ok(Some(found));
     }
     let mut known: Vec<_> = folders.iter().flat_map(|folder| names(folder)).collect();
@@ -28,6 +41,12 @@ pub(super) fn find(name: &str) -> anyhow::Result<Option<PathBuf>> {
         known => format!("these plugins come with this program: {}", printable(&known.join(", "))),
     };
     anyhow::bail!("there is no file `{name}`, and {known}")
+}
+
+/// Refuses what another user of this machine may have written, unless the group may write where the program is: it could replace the
+/// program, too.
+fn check_writers(metadata: &Metadata, beside: &Metadata) -> io::Result<()> {
+    check_access(metadata.uid(), metadata.mode() & !(beside.mode() & GROUP_WRITES))
 }
 
 /// The names of the components in a folder.

@@ -11,8 +11,7 @@ use std::path::Path;
 
 pub use folder::create_private_folder;
 pub use key_file::{read_key_file, read_or_create_key};
-pub(crate) use owner::check_access;
-pub use owner::check_owner;
+pub use owner::{check_access, check_owner};
 pub use process_slot::ProcessSlot;
 pub use replace::{replace_cached_file, replace_file};
 

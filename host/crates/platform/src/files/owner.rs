@@ -15,7 +15,7 @@ pub fn check_owner(metadata: &Metadata) -> io::Result<()> {
 }
 
 /// The same, of what has this owner and these permission bits.
-pub(crate) fn check_access(owner: u32, mode: u32) -> io::Result<()> {
+pub fn check_access(owner: u32, mode: u32) -> io::Result<()> {
     check(owner, mode, rustix::process::geteuid().as_raw())
 }
 
