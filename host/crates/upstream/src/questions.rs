@@ -146,7 +146,10 @@ pub(super) fn to_result(reply: ClientReply) -> Result<Value, String> {
         Consent::Cancel => "cancel",
     };
     match reply {
-        ClientReply::Form(Consent::Accept, content) => Ok(json!({ "action": "accept", "content": content })),
+        // Some servers want an object also where a form has no fields.
+        ClientReply::Form(Consent::Accept, content) => {
+            Ok(json!({ "action": "accept", "content": content.unwrap_or_else(|| json!({})) }))
+        }
         ClientReply::Form(decision, _) | ClientReply::Url(decision) => Ok(json!({ "action": action(decision) })),
         ClientReply::Sample(answer) => {
             let mut content: Vec<Value> = answer.content.iter().map(protocol::sampling::content_to_json).collect();

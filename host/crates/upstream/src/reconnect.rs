@@ -33,7 +33,8 @@ const STABLE_AFTER: Duration = Duration::from_secs(10);
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Between two lists. Bounds what a server costs that says all the time that they have changed.
 const RELIST_DELAY: Duration = Duration::from_secs(1);
-/// Time for a server to say that it has subscribed us before its lists are read. Bounds how long one that does not say so delays them.
+/// Time for a server to acknowledge our subscription before its lists are read. Bounds how long a server that does not do so delays its
+/// tools.
 const SUBSCRIBE_PATIENCE: Duration = Duration::from_secs(1);
 /// Time for a server to answer after it has lost a request.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -243,7 +244,7 @@ async fn watch_connection(
             }
             () = shared.resubscribe.notified(), if connection.modern => {
                 let former = std::mem::replace(&mut subscription, subscribe(shared, connection).await);
-                // What it was told until the new one told it.
+                // What the former subscription was told before the new one was acknowledged.
                 for notification in former.into_iter().flat_map(|mut it| std::iter::from_fn(move || it.next().now_or_never()?.ok()?)) {
                     on_change(shared, notification);
                 }

@@ -199,11 +199,3 @@ fn a_server_whose_tools_always_change_costs_little() {
     assert!(lists <= most, "{lists} lists in {:?}", began.elapsed());
     assert!(lines <= 16 * (first + lists + 1), "{lines} lines for {} lists", first + lists);
 }
-
-/// It says so once, right after it was asked for the first list, and only to those who had subscribed.
-#[test]
-fn tools_that_change_while_they_are_first_listed_are_listed_again() {
-    let mut client = until_found(Client::of(&misbehaving("changes-while-listed", "")));
-    let is_listed = |client: &mut Client| client.tools().iter().any(|tool| tool["name"] == "odd__run");
-    eventually(PATIENCE, || is_listed(&mut client).then_some(())).expect("the second list");
-}

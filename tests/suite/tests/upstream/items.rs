@@ -294,6 +294,22 @@ fn changes_of_a_resource_reach_who_listens() {
     assert_eq!(told, ["notes://1", "portcullis://upstream/odd/notes://1"]);
 }
 
+/// A server that tells of a change once, and only those who have subscribed: right after it was asked for its first list; before it
+/// acknowledges a subscription, which is too late; and over the former subscription when it has got another one.
+#[test]
+fn no_change_is_missed_around_a_subscription() {
+    for kind in ["changes-while-listed", "acknowledges-late", "items-listens"] {
+        let mut client = until_found(Client::new(Server::start(&misbehaving(kind, "")), Era::Modern, false));
+        if kind == "items-listens" {
+            let subscribed = json!({"toolsListChanged": true, "resourceSubscriptions": ["notes://1"]});
+            client.begin("subscriptions/listen", json!({"notifications": subscribed}));
+        }
+        let is_listed = |client: &mut Client| client.tools().iter().any(|tool| tool["name"] == "odd__run");
+        let listed = eventually(PATIENCE, || is_listed(&mut client).then_some(()));
+        assert!(listed.is_some(), "{kind}: {}", client.server.log());
+    }
+}
+
 #[test]
 fn bad_entries_lose_only_themselves() {
     let over_http = Remote::start("items-wrong");

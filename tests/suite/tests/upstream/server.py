@@ -17,8 +17,8 @@ TASKS = "io.modelcontextprotocol/tasks"
 TASK = {"taskId": "t-1", "createdAt": "2026-11-26T00:00:00Z", "lastUpdatedAt": "2026-11-26T00:00:00Z", "ttlMs": None, "pollIntervalMs": 0}
 # How often the tools were listed, and a task looked at.
 LISTED = LOOKS = 0
-# What tells the client which subscription a change belongs to.
-SUBSCRIBED = None
+# The subscriptions, as messages name them, and what the last one is to be told of.
+SUBSCRIPTIONS, FILTER = [], {}
 # Names that a client may take for one another.
 LONG = "list_everything_in_the_calendar_of_" + "somebody_" * 9
 ALIKE = ["a.b", "a_b", "A-B", "a/b", LONG + "one", LONG + "two"]
@@ -100,11 +100,22 @@ def text(said, **more):
 
 
 def subscribe(request):
-    """Tells of changes from now on."""
-    global SUBSCRIBED
-    SUBSCRIBED = {"io.modelcontextprotocol/subscriptionId": request["id"]}
-    accepted = {"notifications": request["params"]["notifications"], "_meta": SUBSCRIBED}
-    send({"method": "notifications/subscriptions/acknowledged", "params": accepted})
+    global FILTER
+    FILTER = request["params"]["notifications"]
+    SUBSCRIPTIONS.append({"io.modelcontextprotocol/subscriptionId": request["id"]})
+    if len(SUBSCRIPTIONS) > 1:
+        # The client may give the former one up as soon as this one is acknowledged.
+        tools_changed(SUBSCRIPTIONS[-2])
+    if KIND != "acknowledges-late":
+        acknowledge()
+
+
+def acknowledge():
+    send({"method": "notifications/subscriptions/acknowledged", "params": {"notifications": FILTER, "_meta": SUBSCRIPTIONS[-1]}})
+
+
+def tools_changed(subscription):
+    send({"method": "notifications/tools/list_changed", "params": {"_meta": subscription}})
 
 
 def tools(params):
@@ -133,11 +144,13 @@ def tools(params):
         # Another list each time, all of it wrong.
         wrong = [{**TOOL, "name": f"wrong name {LISTED} {number} " + "x" * 600} for number in range(500)]
         return {**listed, "tools": [{**TOOL, "description": str(LISTED)}, *wrong]}
-    if KIND == "changes-while-listed":
+    if KIND in ("changes-while-listed", "acknowledges-late"):
         LISTED += 1
-        if LISTED == 1 and SUBSCRIBED is not None:
-            send({"method": "notifications/tools/list_changed", "params": {"_meta": SUBSCRIBED}})
+        if LISTED == 1 and SUBSCRIPTIONS:
+            acknowledge() if KIND == "acknowledges-late" else tools_changed(SUBSCRIPTIONS[-1])
         return {**listed, "tools": [{**TOOL, "name": "former"} if LISTED == 1 else TOOL]}
+    if KIND == "items-listens":
+        return {**listed, "tools": [{**TOOL, "name": "former"} if len(SUBSCRIPTIONS) < 2 else TOOL]}
     if KIND == "alike-names":
         return {**listed, "tools": [{**TOOL, "name": name, "_meta": OURS} for name in ALIKE]}
     if KIND == "bad-entries":
@@ -281,7 +294,7 @@ def answer(request):
     if method == "server/discover":
         capabilities = {"tools": {"listChanged": False}, **declared, "extensions": {TASKS: {}} if KIND == "only-tasks" else {}}
         return {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": capabilities, "ttlMs": 0, "cacheScope": "private"}
-    if KIND == "changes-while-listed" and method == "subscriptions/listen":
+    if KIND in ("changes-while-listed", "acknowledges-late", "items-listens") and method == "subscriptions/listen":
         return subscribe(request)
     if method == "tools/list":
         return tools(request.get("params") or {})
