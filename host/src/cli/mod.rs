@@ -170,6 +170,12 @@ fn visible_commands() -> clap::Command {
 
 /// Runs the command.
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    let code = run_command(cli)?;
+    out::check_printed()?;
+    Ok(code)
+}
+
+fn run_command(cli: Cli) -> anyhow::Result<ExitCode> {
     let global = cli.global;
     global.apply();
     match cli.command {

@@ -1,9 +1,14 @@
 //! What commands print: nothing in it can drive the terminal of whoever reads it, or hide what is there, also when it was kept in a file.
 
 use super::text::printable_lines;
+use anyhow::bail;
 use platform::telemetry::escape_json;
 use std::fmt;
 use std::io::{ErrorKind, Write as _};
+use std::sync::OnceLock;
+
+/// Why something could not be printed, first.
+static FAILURE: OnceLock<std::io::Error> = OnceLock::new();
 
 /// In all commands, `println!` is this one.
 macro_rules! println {
@@ -24,7 +29,15 @@ pub(super) fn print_json(text: &str) {
 fn write_line(line: &str) {
     match writeln!(std::io::stdout().lock(), "{line}") {
         // Whoever has read enough, such as `head`, has closed the pipe: what else this does goes on, as if it were read.
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => panic!("cannot write to stdout: {error}"),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => drop(FAILURE.set(error)),
         _ => {}
+    }
+}
+
+/// Fails if something could not be printed, such as to a full disk. For the end of a command.
+pub(super) fn check_printed() -> anyhow::Result<()> {
+    match FAILURE.get() {
+        Some(error) => bail!("what this printed is not complete: {error}"),
+        None => Ok(()),
     }
 }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use platform::telemetry::printable;
 use runtime::imports::{Abilities, CheckedQuestion, ClientCalls, ClientError, ClientReply, Consent, QuestionBatch};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
 use zeroize::Zeroizing;
@@ -65,10 +65,7 @@ fn ask(said_by: &str, question: &CheckedQuestion) -> ClientReply {
         CheckedQuestion::Form { message, schema } => {
             eprintln!("\n{}", said(said_by, message, columns()));
             match serde_json::from_str::<Value>(schema.text()) {
-                Ok(_) if !schema.has_fields() => match ask_yes_no("  yes or no: ") {
-                    Consent::Accept => ClientReply::Form(Consent::Accept, Some(json!({}))),
-                    consent => ClientReply::Form(consent, None),
-                },
+                Ok(_) if !schema.has_fields() => ClientReply::Form(consent("  your answer"), None),
                 Ok(schema) => {
                     eprintln!("  {}", forms::HINT);
                     match forms::fill_form(&schema, &mut read_line) {
@@ -82,7 +79,7 @@ fn ask(said_by: &str, question: &CheckedQuestion) -> ClientReply {
         CheckedQuestion::Url { message, url, .. } => {
             eprintln!("\n{}", said(said_by, message, columns()));
             eprintln!("  {}", printable(url));
-            ClientReply::Url(ask_yes_no("Done? (yes / no) "))
+            ClientReply::Url(consent("Done?"))
         }
         CheckedQuestion::Sample(_) | CheckedQuestion::Roots => {
             ClientReply::Failed("nobody at a terminal can answer that".into())
@@ -90,15 +87,11 @@ fn ask(said_by: &str, question: &CheckedQuestion) -> ClientReply {
     }
 }
 
-/// Asks until the answer is one of the two.
-fn ask_yes_no(prompt: &str) -> Consent {
-    loop {
-        match read_line(prompt).map(|input| forms::parse_yes_no(&input)) {
-            Some(Some(true)) => return Consent::Accept,
-            Some(Some(false)) => return Consent::Decline,
-            Some(None) => {}
-            None => return Consent::Cancel,
-        }
+fn consent(question: &str) -> Consent {
+    match confirm(question) {
+        Some(true) => Consent::Accept,
+        Some(false) => Consent::Decline,
+        None => Consent::Cancel,
     }
 }
 

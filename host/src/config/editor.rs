@@ -67,7 +67,7 @@ impl ConfigEditor {
         let Some((at, above)) = removed.as_table().and_then(|table| Some((table.position()?, prefix(table)))) else {
             return true;
         };
-        let kept = above.rfind("\n\n").map_or("", |end| &above[..=end]).to_owned();
+        let kept = &above[..last_blank_line(&above)];
         let mut next = isize::MAX;
         each_table(self.document.as_table_mut(), &mut |table| {
             next = table.position().filter(|found| *found > at).map_or(next, |found| next.min(found));
@@ -110,6 +110,18 @@ fn prefix(table: &Table) -> String {
     table.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default().to_owned()
 }
 
+/// Where the last blank line of a text begins; 0 if there is none.
+fn last_blank_line(text: &str) -> usize {
+    let (mut at, mut last) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        if line.ends_with('\n') && line.trim().is_empty() {
+            last = at;
+        }
+        at += line.len();
+    }
+    last
+}
+
 /// Visits all tables with a header of their own.
 fn each_table(table: &mut Table, visit: &mut dyn FnMut(&mut Table)) {
     for (_, item) in table.iter_mut() {
@@ -140,7 +152,8 @@ mod tests {
     fn removing_what_was_added_leaves_the_text_as_it_was() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("portcullis.toml");
-        for text in [include_str!("first.toml"), "", "# alone\n", "[server]\n", "[server]\n\n# a\n\n# b\n"] {
+        let windows = "[server]\r\n\r\n# a\r\n\r\n# b\r\n";
+        for text in [include_str!("first.toml"), "", "# alone\n", "[server]\n", "[server]\n\n# a\n\n# b\n", windows] {
             fs::write(&path, text).unwrap();
             let mut file = ConfigEditor::open(&path).unwrap();
             for name in ["b", "a"] {
@@ -153,7 +166,8 @@ mod tests {
             for removed in [["b", "a"], ["a", "b"]] {
                 let mut file = ConfigEditor::open(&path).unwrap();
                 assert!(removed.iter().all(|name| file.remove_table("upstream", name)));
-                assert_eq!(file.document.to_string(), text, "{removed:?}");
+                // The editor writes the line ends of this system.
+                assert_eq!(file.document.to_string(), text.replace("\r\n", "\n"), "{removed:?}");
             }
         }
     }

@@ -73,6 +73,16 @@ fn a_reader_that_leaves_early_ends_a_command_quietly() {
 }
 
 #[test]
+fn a_command_that_cannot_print_all_fails() {
+    let home = Home::new();
+    let mut full = std::process::Command::new("sh");
+    full.arg("-c").arg(r#""$0" config --example > /dev/full"#).arg(paths::binary()).current_dir(home.path());
+    let ran = suite::cli::run(full);
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert_eq!(ran.stderr, "error: what this printed is not complete: No space left on device\n");
+}
+
+#[test]
 fn scripts_read_json() {
     let home = Home::new();
     let grants = r#"grants.agent-tools = ["echo.run"]"#;

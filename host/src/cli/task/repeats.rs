@@ -11,7 +11,7 @@ const LEAST_ROUNDS: usize = 4;
 /// what all of them took.
 pub(super) fn put_together(timeline: &Timeline) -> Timeline {
     let gap = usize::try_from(timeline.more_after).unwrap_or(usize::MAX).min(timeline.steps.len());
-    // What is not listed is between two rounds.
+    // No round goes on beyond steps that are not listed.
     let (before, after) = timeline.steps.split_at(if timeline.more > 0 { gap } else { timeline.steps.len() });
     let mut steps = rounds(before);
     let more_after = steps.len() as u64;

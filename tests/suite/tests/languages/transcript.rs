@@ -210,6 +210,7 @@ impl Talk {
         self.call("a form, declined", "order", json!({}), &[json!({"action": "decline"})]);
         self.call("a form, closed", "order", json!({}), &[json!({"action": "cancel"})]);
         self.call("a yes", "confirm", json!({}), &[accept(json!({}))]);
+        self.call("a yes without content", "confirm", json!({}), &[json!({"action": "accept"})]);
         self.call("a no", "confirm", json!({}), &[json!({"action": "decline"})]);
         self.call("neither yes nor no", "confirm", json!({}), &[json!({"action": "cancel"})]);
         let said = json!({"type": "text", "text": "Paris"});

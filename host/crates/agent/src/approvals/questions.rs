@@ -8,7 +8,7 @@ use platform::telemetry::printable;
 use runtime::imports::{
     CheckedQuestion, ClientReply, Consent, FormSchema, Role, SampleAnswer, SampleContent, SampleMessage, SampleRequest,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::time::Duration;
 use upstream::Requester;
 
@@ -54,7 +54,7 @@ impl Approvals {
                     Some(ApprovalDecision::WithValues(values)) => {
                         (ClientReply::Form(Consent::Accept, Some(Value::Object(values))), USER.into())
                     }
-                    Some(ApprovalDecision::Allow) => (ClientReply::Form(Consent::Accept, Some(json!({}))), USER.into()),
+                    Some(ApprovalDecision::Allow) => (ClientReply::Form(Consent::Accept, None), USER.into()),
                     Some(ApprovalDecision::Cancel) => (ClientReply::Form(Consent::Cancel, None), USER.into()),
                     Some(_) => (ClientReply::Form(Consent::Decline, None), USER.into()),
                     None => (ClientReply::Form(Consent::Decline, None), NOBODY.into()),

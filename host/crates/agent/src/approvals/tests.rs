@@ -231,7 +231,7 @@ async fn only_the_user_says_yes_to_a_form_without_fields() {
     let deny = ApprovalDecision::Deny("no".into());
     decide_in_order(&approvals, events, vec![ApprovalDecision::Allow, deny, ApprovalDecision::Cancel]);
     for expected in [
-        ClientReply::Form(Consent::Accept, Some(json!({}))),
+        ClientReply::Form(Consent::Accept, None),
         ClientReply::Form(Consent::Decline, None),
         ClientReply::Form(Consent::Cancel, None),
     ] {
