@@ -1,8 +1,8 @@
 //! Checkpoints: a call goes on from what its guest has saved, and its steps before that are forgotten.
 
 use super::call_journal::{CallJournal, Handle};
-use super::compaction::{Compaction, RESTORED};
-use super::entry::{bytes, encode};
+use super::compaction::Compaction;
+use super::entry::{RESTORED, bytes, encode};
 use super::problem::JournalProblem;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

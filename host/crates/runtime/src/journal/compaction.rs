@@ -1,6 +1,6 @@
 //! Drops the records that a checkpoint stands for.
 
-use super::entry::{ArgumentsDigest, Entry, Phase, StepPath};
+use super::entry::{ArgumentsDigest, Entry, Phase, RESTORED, StepPath};
 use super::forgotten::is_of;
 use super::log::{JournalLog, RoomChange};
 use super::records::{NO_ROOM, Records, State, TOO_LONG};
@@ -8,9 +8,6 @@ use super::remark::Remark;
 use platform::clock::Clock;
 use platform::durable::{Answer, DurableError};
 use std::ops::Range;
-
-/// The step at which a guest asks for what was saved. Its outcome is none, or the last checkpoint.
-pub(super) const RESTORED: &str = "checkpoint.restored";
 
 /// The steps of a call that are forgotten, with all below them, and what is put in the place of the first.
 pub(super) struct Compaction {
@@ -41,10 +38,6 @@ impl Records {
     /// Puts a checkpoint in the place of the steps that it stands for. Returns when that is stored, if the call can be replayed.
     pub(super) async fn compact(&self, compaction: Compaction) -> Result<(), DurableError> {
         let (mut kept, mut read) = (Vec::new(), 0);
-        let before = self.state.lock().log.as_ref().and_then(|log| log.before_checkpoint.clone());
-        if let Some(before) = before {
-            before();
-        }
         loop {
             let (log, written) = match self.try_compact(&compaction, &mut kept, read) {
                 Attempt::Stored(stored) => return stored.await,
@@ -119,6 +112,7 @@ impl State {
             self.give_up(NO_ROOM);
             return Attempt::Done;
         }
+        log.before_checkpoint();
         let stored = log.replace(records);
         if bytes < before {
             (log.room)(RoomChange::GiveBack(before - bytes));

@@ -89,6 +89,9 @@ impl fmt::Debug for ArgumentsDigest {
     }
 }
 
+/// The step at which a guest asks for what was saved. Its outcome is none, or the last checkpoint.
+pub(super) const RESTORED: &str = "checkpoint.restored";
+
 impl Entry {
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         decode(bytes)
@@ -101,6 +104,11 @@ impl Entry {
 
     pub(super) fn opened() -> Vec<u8> {
         Self::of_journal(Phase::Opened)
+    }
+
+    /// Whether a record is that of a checkpoint, or of a guest that has asked for one.
+    pub(super) fn is_checkpoint(record: &[u8]) -> bool {
+        Self::decode(record).is_some_and(|entry| entry.import == RESTORED)
     }
 
     /// Whether it is [`Self::opened`], which is not counted: when it is written depends on when the call became a task.

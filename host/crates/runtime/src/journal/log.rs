@@ -19,7 +19,7 @@ pub struct JournalLog {
     pub next: u64,
     /// Takes bytes of what the owner of the call may store, and gives them back.
     pub room: JournalRoom,
-    /// Called before a checkpoint takes the place of records: its owner keeps what they would have brought again.
+    /// Called before a checkpoint is written: the owner of the call keeps what the records before it would have brought again.
     pub before_checkpoint: Option<BeforeCheckpoint>,
 }
 
@@ -36,6 +36,12 @@ pub enum RoomChange {
 }
 
 impl JournalLog {
+    pub(super) fn before_checkpoint(&self) {
+        if let Some(before) = &self.before_checkpoint {
+            before();
+        }
+    }
+
     /// All records of a log.
     pub async fn read(store: &dyn DurableStore, key: &Key) -> Result<Entries, DurableError> {
         let mut all = store.read(key, 0, FIRST_PART).await?;

@@ -258,6 +258,9 @@ impl Records {
             return None;
         }
         let kept = state.kept.take()?;
+        if kept.iter().any(|record| Entry::is_checkpoint(record)) {
+            log.before_checkpoint();
+        }
         let mut log = LogWriter::new(log);
         let stored = log.append([Entry::opened()].into_iter().chain(kept).collect());
         (state.log, state.limits) = (Some(log), limits);

@@ -1,12 +1,12 @@
 //! What checkpoints promise: what comes before is forgotten, exactly, and everything else is as it was.
 
 use super::super::tests::{StoredCall, pay};
-use super::super::{Again, CallJournal, Entry, JournalLimits, JournalLog, RoomChange};
+use super::super::{Again, BeforeCheckpoint, CallJournal, Entry, JournalLimits, JournalLog, RoomChange};
 use super::*;
 use futures::FutureExt as _;
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
+use std::sync::atomic::{AtomicI64, AtomicU64};
 use std::time::Duration;
 
 fn checkpoint(state: &[u8]) -> Checkpoint<u8> {
@@ -41,6 +41,32 @@ async fn a_later_run_goes_on_behind_the_last_checkpoint() {
             journal.save(checkpoint(b"end")).await;
             assert_eq!(paths(&call).await, ["", "1", "2"]);
         }
+    }
+}
+
+/// A call may save before it is a task, which has a log.
+#[tokio::test]
+async fn what_a_checkpoint_stands_for_is_kept_before_it_is_written() {
+    for saves_first in [true, false] {
+        let (call, kept) = (StoredCall::new(), Arc::new(AtomicU64::new(0)));
+        let counted = kept.clone();
+        let before_checkpoint: BeforeCheckpoint = Arc::new(move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+        });
+        let log = JournalLog { before_checkpoint: Some(before_checkpoint), ..call.log(1, 0) };
+        let journal = CallJournal::in_memory(call.clock.clone());
+        journal.begin("seed", &()).see(|| 1u8);
+        if saves_first {
+            journal.restored::<u8>().await;
+            journal.save(checkpoint(b"a")).await;
+        }
+        assert!(journal.store_in(log).await.unwrap());
+        assert_eq!(kept.load(Ordering::Relaxed), u64::from(saves_first));
+        if !saves_first {
+            journal.restored::<u8>().await;
+        }
+        journal.save(checkpoint(b"b")).await;
+        assert_eq!(kept.load(Ordering::Relaxed), u64::from(saves_first) + 1);
     }
 }
 
