@@ -83,6 +83,7 @@ pub(crate) const MODULES: &[(&str, &str)] = &[
     ("platform/programs", "sync"),
     ("platform/folder_events", ""),
     ("platform/standard_streams", ""),
+    ("platform/session_log", "sync"),
     ("platform/audit", "clock files sync telemetry text"),
     ("platform/outbound", "telemetry"),
     ("platform/identity", "clock files outbound random sync telemetry"),
@@ -132,7 +133,7 @@ pub(crate) const MODULES: &[(&str, &str)] = &[
     ),
     (
         "mcp/handler",
-        "calls client client_tools idempotency listing requests reverse server_context subscriptions tasks",
+        "calls client client_tools idempotency listing request_context requests reverse server_context subscriptions tasks",
     ),
     ("mcp/direct_call", "client client_tools listing request_context requests server_context"),
     (

@@ -37,6 +37,7 @@ mod serve;
 mod show;
 mod stop_signals;
 mod storage;
+mod supervisor;
 mod task;
 mod terminal;
 mod test;
@@ -197,6 +198,10 @@ fn run_command(cli: Cli) -> anyhow::Result<ExitCode> {
         }
         // Rights are given up before a second thread starts, since existing threads keep theirs.
         Command::Serve(command) => {
+            if let Some(supervisor) = command.supervisor() {
+                init_log(&global.log_filter(crate::config::log_filter()))?;
+                return supervisor.run();
+            }
             let mut is_over_stdio = command.is_over_stdio();
             let served = command.confined().and_then(|serving| {
                 is_over_stdio = serving.is_over_stdio();
@@ -237,9 +242,13 @@ fn run_command(cli: Cli) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn block_on(log: &str, work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+fn init_log(filter: &str) -> anyhow::Result<()> {
     let colored = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
-    platform::telemetry::init(log, colored).map_err(anyhow::Error::msg)?;
+    platform::telemetry::init(filter, colored).map_err(anyhow::Error::msg)
+}
+
+fn block_on(log: &str, work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+    init_log(log)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let code = runtime.block_on(work);
     runtime::engine::shut_down_compute_pool();

@@ -3,6 +3,7 @@
 use super::confinement::confinement_needs;
 use super::options::ConfigFile;
 use super::stop_signals::stop_signals;
+use super::supervisor::{SESSION_LOG, Supervisor};
 use super::text::print_error;
 use crate::config::{Config, parse_listen_address};
 use crate::host::{self, Host};
@@ -16,6 +17,8 @@ use platform::confine::{self, ConfineSettings, Confinement};
 use platform::file_descriptors;
 use platform::identity::Authenticator;
 use platform::programs::ProgramStarter;
+use platform::session_log::SessionLog;
+use platform::signals;
 use platform::storage::SessionStore;
 use plugins::catalog::CurrentCatalog;
 use plugins::fuel_budgets::FuelBudgets;
@@ -46,6 +49,12 @@ pub(super) struct Serve {
     /// Load all plugins before anything is served, and do not start if one cannot be loaded.
     #[arg(long)]
     strict: bool,
+    /// Over stdio, end when the process that serves is killed, instead of starting another one that goes on.
+    #[arg(long)]
+    no_supervisor: bool,
+    /// The descriptor of the supervisor under which it has the log of the session.
+    #[arg(long = SESSION_LOG, hide = true)]
+    session_log: Option<i32>,
 }
 
 /// A server that is ready to start, and confined if configured.
@@ -59,6 +68,8 @@ pub(super) struct Serving {
     strict: bool,
     /// Whether this process also builds a plugin, with the author's tools.
     builds: bool,
+    /// For the process that takes the place of this one.
+    session_log: Option<SessionLog>,
 }
 
 /// Ends a server that cannot start, or not go on: its client hears why, too.
@@ -73,6 +84,12 @@ pub(super) fn fail(error: anyhow::Error, is_over_stdio: bool) -> anyhow::Result<
 }
 
 impl Serve {
+    /// Of the process that serves, if another one than this is to do it.
+    pub(super) fn supervisor(&self) -> Option<Supervisor> {
+        let serves_itself = self.http.is_some() || self.no_supervisor || self.session_log.is_some();
+        if serves_itself { None } else { Supervisor::for_config(&self.file) }
+    }
+
     /// Whether its client is at stdin and stdout, as far as the configuration does not say otherwise.
     pub(super) fn is_over_stdio(&self) -> bool {
         self.http.is_none() && !is_stdin(&self.file.config)
@@ -80,6 +97,7 @@ impl Serve {
 
     /// Loads the configuration and gives up all rights that it does not need.
     pub(super) fn confined(self) -> anyhow::Result<Serving> {
+        let session_log = self.session_log.map(open_session_log).transpose()?;
         let mut config = Config::load_with_own_state(&self.file.config)?;
         config.http = self.http.or(config.http);
         ensure!(
@@ -88,8 +106,14 @@ impl Serve {
         );
         config.confine &= !self.no_confine;
         config.auth.anonymous |= self.insecure;
-        Ok(Serving { strict: self.strict, ..Serving::confined(config, &self.file.config, false)? })
+        Ok(Serving { strict: self.strict, session_log, ..Serving::confined(config, &self.file.config, false)? })
     }
+}
+
+/// Of the supervisor, with which this process ends.
+fn open_session_log(descriptor: i32) -> anyhow::Result<SessionLog> {
+    let log = signals::end_with_parent().and_then(|()| SessionLog::open_of_parent(descriptor));
+    log.context("cannot open the log of the session that the supervisor has: start it with --no-supervisor")
 }
 
 /// Whether a path leads to this process's stdin.
@@ -127,7 +151,7 @@ impl Serving {
         // A thread that was there before would not be confined.
         give_back_free_memory();
         let needs = needs.filter(|_| confined.is_some_and(|in_force| in_force.files.is_some()));
-        Ok(Self { config, page_map, confined, needs, strict: false, builds })
+        Ok(Self { config, page_map, confined, needs, strict: false, builds, session_log: None })
     }
 
     /// Whether its client is at stdin and stdout.
@@ -146,7 +170,7 @@ impl Serving {
         stop: CancellationToken,
         force_stop: CancellationToken,
     ) -> anyhow::Result<ExitCode> {
-        let Self { config, page_map, confined, needs, strict, builds } = self;
+        let Self { config, page_map, confined, needs, strict, builds, session_log } = self;
         platform::telemetry::set_log_format(config.telemetry.log);
         match confined {
             Some(Confinement { files: None, syscalls: None }) => {
@@ -241,7 +265,7 @@ impl Serving {
                 if let Some(broker) = broker {
                     serve_account_pages(broker, stop.clone()).await?;
                 }
-                serve_stdio(server(Principal::local()), stop, force_stop).await?;
+                serve_stdio(server(Principal::local()), session_log, stop, force_stop).await?;
             }
         }
         keys.close().await;

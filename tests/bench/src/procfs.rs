@@ -31,6 +31,16 @@ pub(crate) fn peak(pid: u32) -> Result<f64> {
     Ok(kibibytes(&path, &read(&path)?, "VmHWM:")? / 1024.0)
 }
 
+/// The process that serves for this supervisor, if it is one.
+pub(crate) fn child(supervisor: u32) -> Option<u32> {
+    let children = fs::read_to_string(format!("/proc/{supervisor}/task/{supervisor}/children")).ok()?;
+    let serves = |id: &&str| {
+        let arguments = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        arguments.split(|byte| *byte == 0).any(|argument| argument.starts_with(b"--session-log"))
+    };
+    children.split_whitespace().find(serves)?.parse().ok()
+}
+
 fn read(path: &str) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read {path}"))
 }

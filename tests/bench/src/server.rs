@@ -125,8 +125,10 @@ impl Server {
         self.address.context("the server does not speak HTTP")
     }
 
+    /// The process that serves. Over stdio, the one that was started may be its supervisor.
     pub(crate) fn pid(&self) -> Result<u32> {
-        self.child.id().with_context(|| format!("the server has ended{}", self.log.quote()))
+        let started = self.child.id().with_context(|| format!("the server has ended{}", self.log.quote()))?;
+        Ok(procfs::child(started).unwrap_or(started))
     }
 
     /// Kills the process and waits until it has exited, so that it does not disturb the next measurement.

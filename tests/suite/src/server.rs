@@ -2,30 +2,23 @@
 
 use crate::home::Home;
 use crate::log_reader::LogReader;
+use crate::running::{Line, Running, run, serving_process};
 use crate::{PATIENCE, paths};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Starts a server with as few descriptors as many systems give a process, and no way to more, so that every test shows that
 /// these are enough. `DESCRIPTORS` in its environment sets another number.
 const FEW_DESCRIPTORS: &str = r#"ulimit -n "${DESCRIPTORS:-1024}" && exec "$@""#;
-
-/// A line of the server's stdout.
-pub(crate) struct Line {
-    pub(crate) at: Instant,
-    pub(crate) message: Result<Value, String>,
-}
 
 /// `portcullis serve`, stopped when dropped.
 pub struct Server {
@@ -107,8 +100,12 @@ impl Server {
 
     /// Kills it with SIGKILL.
     pub fn kill(&mut self) {
+        let serving = self.id();
         let _ = self.child.kill();
         let _ = self.child.wait();
+        // The system kills it with its supervisor, a moment later.
+        let is_gone = || (!Path::new(&format!("/proc/{serving}")).exists()).then_some(());
+        assert!(crate::eventually(PATIENCE, is_gone).is_some(), "the process that serves goes on");
     }
 
     /// Sends SIGTERM, as an operator or a service manager does.
@@ -137,10 +134,20 @@ impl Server {
     /// Starts a server with further arguments after `serve --config FILE`; `adjust` can set the environment.
     pub fn spawn(home: Home, config: &str, arguments: &[&str], adjust: impl FnOnce(&mut Command)) -> Self {
         let file = home.write("portcullis.toml", config);
-        Self::start_program(home, |command| {
+        Self::start_program(home, &paths::binary(), |command| {
             command.arg("serve").arg("--config").arg(file).args(arguments);
             adjust(command);
         })
+    }
+
+    /// Starts a server over stdio with another file of the program.
+    pub fn of_program(home: Home, program: &Path, config: &str) -> Self {
+        let file = home.write("portcullis.toml", config);
+        let server = Self::start_program(home, program, |command| {
+            command.arg("serve").arg("--config").arg(file);
+        });
+        server.wait_until_loaded();
+        server
     }
 
     /// Starts a server of which an ordinary user may see how much memory and how many descriptors it holds: a confined process
@@ -156,7 +163,7 @@ impl Server {
     pub fn dev(home: Home, arguments: &[&str]) -> Self {
         // What a build needs is there already.
         let path = Self::path_with_tools(&home);
-        Self::start_program(home, |command| {
+        Self::start_program(home, &paths::binary(), |command| {
             command.arg("dev").args(arguments).env("PIP_NO_INDEX", "1").env("npm_config_offline", "true");
             command.env("PATH", path);
         })
@@ -168,9 +175,9 @@ impl Server {
     }
 
     /// Starts the program; `adjust` adds its arguments.
-    fn start_program(home: Home, adjust: impl FnOnce(&mut Command)) -> Self {
+    fn start_program(home: Home, program: &Path, adjust: impl FnOnce(&mut Command)) -> Self {
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", FEW_DESCRIPTORS, "sh"]).arg(paths::binary()).current_dir(home.path());
+        command.args(["-c", FEW_DESCRIPTORS, "sh"]).arg(program).current_dir(home.path());
         command.env("PORTCULLIS_CACHE", paths::cache()).env("PORTCULLIS_STATE", home.path().join("state"));
         // With it, every trap reads the host's own symbols, which takes more memory than the tests' limits allow.
         command.env_remove("RUST_BACKTRACE");
@@ -188,8 +195,14 @@ impl Server {
 
     /// Sends bytes and a line feed.
     pub fn send_raw(&mut self, bytes: &[u8]) {
+        self.send_part(bytes);
+        self.send_part(b"\n");
+    }
+
+    /// Sends bytes.
+    pub fn send_part(&mut self, bytes: &[u8]) {
         let stdin = self.stdin.as_mut().expect("stdin is open");
-        let sent = stdin.write_all(bytes).and_then(|()| stdin.write_all(b"\n")).and_then(|()| stdin.flush());
+        let sent = stdin.write_all(bytes).and_then(|()| stdin.flush());
         sent.unwrap_or_else(|error| panic!("the server takes no input: {error}\n{}", self.log()));
     }
 
@@ -247,21 +260,33 @@ impl Server {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Its process id.
+    /// The id of the process that serves. What this test has started may only be its supervisor.
     pub fn id(&self) -> u32 {
+        serving_process(self.child.id())
+    }
+
+    /// The id of the process that was started, which may be a supervisor.
+    pub fn started(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Kills the process that serves, and leaves its supervisor alone.
+    pub fn kill_serving(&self) {
+        let id = self.id();
+        assert_ne!(id, self.started(), "it has no supervisor\n{}", self.log());
+        assert!(Command::new("kill").args(["-9", &id.to_string()]).status().expect("the command `kill`").success());
     }
 
     /// Resident memory in bytes.
     pub fn memory(&self) -> u64 {
-        let statm = fs::read_to_string(format!("/proc/{}/statm", self.child.id())).expect("/proc of the server");
+        let statm = fs::read_to_string(format!("/proc/{}/statm", self.id())).expect("/proc of the server");
         let pages: u64 = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok()).expect("resident pages in statm");
         pages * 4096
     }
 
     /// The most resident memory since [`Server::forget_peak`], in bytes.
     pub fn peak_memory(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("/proc of the server");
+        let status = fs::read_to_string(format!("/proc/{}/status", self.id())).expect("/proc of the server");
         let peak =
             status.lines().find_map(|line| line.strip_prefix("VmHWM:")).and_then(|rest| rest.split_whitespace().next());
         peak.and_then(|kib| kib.parse::<u64>().ok()).expect("VmHWM in status") * 1024
@@ -270,7 +295,7 @@ impl Server {
     /// Starts [`Server::peak_memory`] anew. For a [`Server::measurable`] one.
     pub fn forget_peak(&self) {
         self.assert_measurable();
-        fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").expect("clear_refs of the server");
+        fs::write(format!("/proc/{}/clear_refs", self.id()), "5").expect("clear_refs of the server");
     }
 
     /// The number of its open descriptors. For a [`Server::measurable`] one.
@@ -285,7 +310,7 @@ impl Server {
 
     fn open_descriptors(&self) -> impl Iterator<Item = fs::DirEntry> {
         self.assert_measurable();
-        fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("/proc of the server").flatten()
+        fs::read_dir(format!("/proc/{}/fd", self.id())).expect("/proc of the server").flatten()
     }
 
     fn assert_measurable(&self) {
@@ -302,7 +327,7 @@ impl Server {
 
     /// The number of its threads.
     pub fn threads(&self) -> usize {
-        fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("/proc of the server").count()
+        fs::read_dir(format!("/proc/{}/task", self.id())).expect("/proc of the server").count()
     }
 
     /// CPU time used by all its threads, as far as it was seen of those that have ended. It never gets less.
@@ -312,7 +337,7 @@ impl Server {
 
     /// CPU time used by the threads whose name satisfies `is_one`.
     pub fn cpu_of(&self, is_one: impl Fn(&str) -> bool) -> Duration {
-        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("/proc of the server");
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.id())).expect("/proc of the server");
         // A thread may end between listing and reading.
         let times = tasks.flatten().filter_map(|task| {
             let read = |file| fs::read_to_string(task.path().join(file)).ok();
@@ -330,47 +355,4 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// The program and what it is connected to.
-struct Running {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    lines: Receiver<Line>,
-    log: LogReader,
-    wire: [(u64, u64); 2],
-}
-
-/// Starts the program and reads its output.
-fn run(command: &mut Command) -> Running {
-    let mut child = command.spawn().expect("starting the server");
-    let (stdin, stderr) = (child.stdin.take().expect("stdin is piped"), child.stderr.take().expect("stderr is piped"));
-    let stdout = child.stdout.take().expect("stdout is piped");
-    let wire = [pipe(&stdin), pipe(&stdout)];
-    let (sender, lines) = channel();
-    std::thread::spawn(move || {
-        for line in BufReader::new(stdout).split(b'\n') {
-            let Ok(line) = line else { break };
-            if sender.send(Line { at: Instant::now(), message: json_rpc(&line) }).is_err() {
-                break;
-            }
-        }
-    });
-    Running { child, stdin: Some(stdin), lines, log: LogReader::start(stderr), wire }
-}
-
-/// The device and the number of a pipe, which are the same at both of its ends.
-fn pipe(end: &impl AsFd) -> (u64, u64) {
-    let end = end.as_fd().try_clone_to_owned().map(fs::File::from).and_then(|end| end.metadata());
-    let end = end.expect("an end of a pipe");
-    (end.dev(), end.ino())
-}
-
-/// One JSON-RPC message, or the line as text if it is not one.
-fn json_rpc(line: &[u8]) -> Result<Value, String> {
-    let text = || String::from_utf8_lossy(line).into_owned();
-    let message: Value = serde_json::from_slice(line).map_err(|_| text())?;
-    // An error may refer to a line that had no id.
-    let answer = message.get("error").is_some() != (message.get("id").is_some() && message.get("result").is_some());
-    if message["jsonrpc"] == "2.0" && (message["method"].is_string() || answer) { Ok(message) } else { Err(text()) }
 }

@@ -1,6 +1,6 @@
 //! A real agent on the journey of `cargo xtask clients --agents`, which takes more of them and further.
 
-use suite::agents::{Agent, calls, killed, program};
+use suite::agents::{Agent, calls, killed, program, server_killed};
 use suite::journey::{Outcome, STEPS, Transport};
 
 #[test]
@@ -21,4 +21,9 @@ fn a_model_behind_an_agent_writes_a_program() {
     for transport in Transport::ALL {
         assert_eq!(program(Agent::GeminiCli, transport), Outcome::Good, "over {}", transport.name());
     }
+}
+
+#[test]
+fn an_agent_keeps_a_server_that_was_killed() {
+    assert_eq!(server_killed(Agent::GeminiCli), Outcome::Good);
 }

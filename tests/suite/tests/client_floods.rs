@@ -276,7 +276,7 @@ impl Unread {
     }
 
     fn memory(&self) -> u64 {
-        let statm = fs::read_to_string(format!("/proc/{}/statm", self.child.id())).unwrap();
+        let statm = fs::read_to_string(format!("/proc/{}/statm", suite::serving_process(self.child.id()))).unwrap();
         statm.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
     }
 }

@@ -16,7 +16,7 @@ const CALL: &str = "dev.portcullis/call";
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// A shop that writes its orders into the folder `work`, with further lines for `[server]` or its tables.
-fn config(server: &str) -> String {
+pub(crate) fn config(server: &str) -> String {
     shop(server, "")
 }
 
@@ -31,7 +31,7 @@ limits.cpu = "10m"
 }
 
 /// How many orders were taken.
-fn orders(home: &Home) -> usize {
+pub(crate) fn orders(home: &Home) -> usize {
     taken(home).len()
 }
 
@@ -42,7 +42,7 @@ fn taken(home: &Home) -> Vec<String> {
 }
 
 /// Parameters of a call under a key.
-fn buy(key: &str, how: &str) -> Value {
+pub(crate) fn buy(key: &str, how: &str) -> Value {
     call("order__buy", key, json!({"how": how}))
 }
 
@@ -50,11 +50,11 @@ fn call(tool: &str, key: &str, arguments: Value) -> Value {
     json!({"name": tool, "arguments": arguments, "_meta": {KEY: key}})
 }
 
-fn send(client: &mut Client, params: &Value) -> Answer {
+pub(crate) fn send(client: &mut Client, params: &Value) -> Answer {
     client.request("tools/call", params.clone())
 }
 
-fn is_repeated(answer: &Answer) -> bool {
+pub(crate) fn is_repeated(answer: &Answer) -> bool {
     answer.result()["_meta"][REPEATED] == true
 }
 
@@ -65,7 +65,7 @@ fn unmarked(answer: &Answer) -> Value {
     result
 }
 
-fn code(answer: &Answer) -> &Value {
+pub(crate) fn code(answer: &Answer) -> &Value {
     assert_eq!(answer.result()["isError"], true, "{}", answer.message);
     &answer.result()["_meta"]["dev.portcullis/error"]["code"]
 }

@@ -100,6 +100,7 @@ mod steering;
 mod storage;
 mod streaming;
 mod subscriptions;
+mod supervisor;
 mod tables;
 mod taken_up;
 mod tampering;

@@ -5,6 +5,7 @@ use crate::client::session::ClientSession;
 use crate::client_tools;
 use crate::idempotency::IdempotencyKeys;
 use crate::listing::lists::CatalogLists;
+use crate::request_context::Interrupted;
 use crate::requests::task_resume::TaskCalls;
 use crate::requests::{completion, extensions, prompts, resources, tasks, tools};
 use crate::reverse::live::LiveChannels;
@@ -13,7 +14,7 @@ use crate::server_context::ServerContext;
 use crate::subscriptions::listen::{self, OpenSubscriptions};
 use crate::subscriptions::updates::LegacyUpdates;
 use crate::tasks::Tasks;
-use platform::changes::ChangeNotifier;
+use platform::changes::{Change, ChangeNotifier, ListPart};
 use platform::sync::RwLock;
 use plugins::calls::Runner;
 use plugins::catalog::CurrentCatalog;
@@ -142,6 +143,18 @@ impl Server {
         &self.context
     }
 
+    /// Tells whoever listens that all lists may have changed, once all is loaded: an earlier process may have listed others.
+    fn announce_lists(&self) {
+        let (catalog, changes) = (self.context.catalog.clone(), self.context.changes.clone());
+        tokio::spawn(self.context.stop.clone().run_until_cancelled_owned(async move {
+            let number = catalog.loaded().await.number();
+            let shared = ListPart::Shared(number);
+            for change in [Change::Tools(number), Change::Prompts(shared.clone()), Change::Resources(shared)] {
+                changes.send(change);
+            }
+        }));
+    }
+
     fn legacy_updates(&self, message: &Extensions, peer: &Peer<RoleServer>) -> &LegacyUpdates {
         let server = &self.context;
         self.session.legacy_updates(|| {
@@ -182,6 +195,9 @@ impl ServerHandler for Server {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         self.legacy_updates(&context.extensions, &context.peer);
+        if Interrupted::is_in(&context.extensions) {
+            self.announce_lists();
+        }
     }
 
     async fn list_tools(
@@ -330,6 +346,9 @@ impl ServerHandler for Server {
         let server = &self.context;
         let changes = self.session.pop_opening().unwrap_or_else(|| server.changes.subscribe());
         let principal = server.principal(context.request_context());
+        if Interrupted::is_in(&context.request_context().extensions) {
+            self.announce_lists();
+        }
         let running = listen::run(&server.subscriptions, principal, &server.stop, context, &server.changes, changes);
         catch_handler_panic(running).await
     }

@@ -5,7 +5,7 @@ use policy::Principal;
 use protocol::names::CORRELATION_META;
 use protocol::questions;
 use rmcp::ErrorData;
-use rmcp::model::{Extensions, ProtocolVersion};
+use rmcp::model::{ClientJsonRpcMessage, Extensions, GetExtensions as _, ProtocolVersion};
 use rmcp::service::{RequestContext, RoleServer};
 use runtime::engine::TaskOwner;
 use runtime::imports::{Abilities, CallContext};
@@ -60,6 +60,24 @@ pub(crate) fn principal(message: &Extensions) -> Option<&Principal> {
 /// Whether a message came over HTTP, with headers.
 pub(crate) fn is_http(message: &Extensions) -> bool {
     message.get::<axum::http::request::Parts>().is_some()
+}
+
+/// A message came to an earlier process that was killed before it had answered, or is what a client had set up there.
+#[derive(Clone)]
+pub(crate) struct Interrupted;
+
+impl Interrupted {
+    pub(crate) fn mark(self, message: &mut ClientJsonRpcMessage) {
+        match message {
+            ClientJsonRpcMessage::Request(message) => drop(message.request.extensions_mut().insert(self)),
+            ClientJsonRpcMessage::Notification(message) => drop(message.notification.extensions_mut().insert(self)),
+            ClientJsonRpcMessage::Response(_) | ClientJsonRpcMessage::Error(_) => {}
+        }
+    }
+
+    pub(crate) fn is_in(message: &Extensions) -> bool {
+        message.get::<Self>().is_some()
+    }
 }
 
 /// The text of a request of a session, if it is short enough to be kept with a call that waits.

@@ -15,6 +15,7 @@ pub mod outbound;
 pub mod programs;
 pub mod random;
 pub mod secrets;
+pub mod session_log;
 pub mod signals;
 pub mod standard_streams;
 pub mod storage;

@@ -1,4 +1,19 @@
-//! How this process treats signals.
+//! How this process treats signals, and those that it sends.
+
+use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
+use std::io;
+
+/// Has the system kill this process when the one that started it ends. One that has ended already has another parent.
+pub fn end_with_parent() -> io::Result<()> {
+    Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
+}
+
+/// Sends SIGTERM to a process that this one has started and not waited for.
+pub fn terminate(process: u32) -> io::Result<()> {
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
+    let process = process.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is no process"))?;
+    Ok(kill_process(process, Signal::TERM)?)
+}
 
 /// Whether whoever started this process has it ignore SIGHUP, as `nohup` does. It is then not to be handled.
 pub fn is_hangup_ignored() -> bool {

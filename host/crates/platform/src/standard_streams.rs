@@ -33,6 +33,15 @@ pub fn stdout() -> Output {
     }
 }
 
+/// Whether both are pipes or sockets: nothing of what is written is read before this process reads it.
+pub fn are_pipes_or_sockets() -> bool {
+    let is_one = |stream: &dyn AsFd| {
+        let kind = rustix::fs::fstat(stream).map(|stat| FileType::from_raw_mode(stat.st_mode));
+        matches!(kind, Ok(FileType::Fifo | FileType::Socket))
+    };
+    is_one(&io::stdin()) && is_one(&io::stdout())
+}
+
 /// Returns when the other end of stdout is closed; never where the system cannot tell. To be called in a tokio runtime.
 pub async fn nobody_reads_stdout() {
     let Some(stdout) = NonBlockingStream::open(&io::stdout(), OFlags::WRONLY, Interest::ERROR) else {

@@ -53,7 +53,7 @@ pub(super) enum ApprovalScope {
 /// Name, arguments and description of each command.
 pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("list", "", "everything that can be called"),
-    ("tools", "[SERVER]", "tools with their arguments"),
+    ("tools", "[SERVER|WORD]", "tools with their arguments, of a server or with a word in the name"),
     ("call", "[SERVER.]TOOL [NAME=VALUE... | JSON]", "call a tool; in a script it waits for the result"),
     ("start", "[SERVER.]TOOL [NAME=VALUE... | JSON]", "call a tool without waiting for the result"),
     ("wait", "[CALL]", "wait for a call, or for all calls"),

@@ -1,4 +1,4 @@
-//! Tab at the prompt: commands, servers, tools, and the numbers of calls and requests, as they are at this moment.
+//! Tab at the prompt: commands, servers, tools and their arguments, and the numbers of calls and requests, as they are at this moment.
 
 use super::command::COMMANDS;
 use super::session::Session;
@@ -60,10 +60,20 @@ impl Completion {
             Names::Nothing => Vec::new(),
         }
     }
+
+    /// The names of a tool's arguments.
+    fn arguments(&self, tool: &str) -> Vec<String> {
+        let schema = self.session.servers.schema(tool).unwrap_or_default();
+        schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
+    }
 }
 
 /// Where the word at the end of the text begins, and what it may become.
-fn candidates(text: &str, names: impl FnOnce(Names) -> Vec<String>) -> (usize, Vec<String>) {
+fn candidates(
+    text: &str,
+    names: impl FnOnce(Names) -> Vec<String>,
+    arguments: impl FnOnce(&str) -> Vec<String>,
+) -> (usize, Vec<String>) {
     let begun = text.trim_start();
     let (start, mut all) = match begun.split_once(char::is_whitespace) {
         None => (
@@ -72,10 +82,13 @@ fn candidates(text: &str, names: impl FnOnce(Names) -> Vec<String>) -> (usize, V
         ),
         Some((command, rest)) => {
             let word = rest.trim_start();
-            if word.contains(char::is_whitespace) {
-                return (text.len(), Vec::new());
+            match word.split_once(char::is_whitespace) {
+                None => (text.len() - word.len(), names(Names::after(command))),
+                Some((tool, given)) if Names::after(command) == Names::Tools => {
+                    (text.len() - last_word(given).len(), missing(arguments(tool), given))
+                }
+                Some(_) => return (text.len(), Vec::new()),
             }
-            (text.len() - word.len(), names(Names::after(command)))
         }
     };
     // A server chose the names of its tools.
@@ -83,6 +96,21 @@ fn candidates(text: &str, names: impl FnOnce(Names) -> Vec<String>) -> (usize, V
     all.sort();
     all.dedup();
     (start, all)
+}
+
+/// What stands behind the last blank.
+fn last_word(text: &str) -> &str {
+    text.rsplit(char::is_whitespace).next().unwrap_or_default()
+}
+
+/// The arguments that are not given as `name=value` yet; none if they are given as JSON.
+fn missing(arguments: Vec<String>, given: &str) -> Vec<String> {
+    if given.trim_start().starts_with('{') {
+        return Vec::new();
+    }
+    let given: Vec<_> = given.split_whitespace().filter_map(|word| Some(word.split_once('=')?.0)).collect();
+    let left = arguments.into_iter().filter(|name| !given.contains(&name.as_str()));
+    left.filter(|name| !name.contains(char::is_whitespace)).map(|name| format!("{name}=")).collect()
 }
 
 /// A command that takes more is completed to where more begins.
@@ -94,7 +122,8 @@ impl Completer for Completion {
     type Candidate = String;
 
     fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
-        Ok(candidates(line.get(..pos).unwrap_or_default(), |what| self.names(what)))
+        let arguments = |tool: &str| self.arguments(tool);
+        Ok(candidates(line.get(..pos).unwrap_or_default(), |what| self.names(what), arguments))
     }
 }
 
@@ -111,12 +140,24 @@ mod tests {
     use super::*;
 
     fn at(text: &str) -> (usize, Vec<String>) {
-        candidates(text, |what| match what {
-            Names::Tools => vec!["demo.add".into(), "demo.\u{1b}[2J".into(), "demo.all".into(), "office.plan".into()],
-            Names::Servers => vec!["office".into(), "demo".into(), "demo".into()],
-            Names::Calls => vec!["1".into(), "12".into()],
-            Names::Requests | Names::Nothing => vec![],
-        })
+        candidates(
+            text,
+            |what| match what {
+                Names::Tools => {
+                    vec!["demo.add".into(), "demo.\u{1b}[2J".into(), "demo.all".into(), "office.plan".into()]
+                }
+                Names::Servers => vec!["office".into(), "demo".into(), "demo".into()],
+                Names::Calls => vec!["1".into(), "12".into()],
+                Names::Requests | Names::Nothing => vec![],
+            },
+            |tool| {
+                if tool == "demo.add" {
+                    vec!["depth".into(), "name".into(), "de\u{1b}".into(), "d e".into()]
+                } else {
+                    vec![]
+                }
+            },
+        )
     }
 
     #[test]
@@ -128,6 +169,15 @@ mod tests {
         assert_eq!(at("watch 1"), (6, vec!["1".into(), "12".into()]));
         assert_eq!(at("say de").1, Vec::<String>::new());
         assert_eq!(at("call demo.add {\"de").1, Vec::<String>::new());
+    }
+
+    #[test]
+    fn arguments_become_what_is_not_given_yet() {
+        assert_eq!(at("call demo.add "), (14, vec!["depth=".into(), "name=".into()]));
+        assert_eq!(at("start demo.add depth=3 na"), (23, vec!["name=".into()]));
+        assert_eq!(at("call demo.add depth=3 d").1, Vec::<String>::new());
+        assert_eq!(at("call other na").1, Vec::<String>::new());
+        assert_eq!(at("watch 1 na").1, Vec::<String>::new());
     }
 
     #[test]

@@ -47,8 +47,8 @@ impl Session {
         wait_for_calls: bool,
     ) -> Result<CommandFlow, String> {
         match command {
-            AgentCommand::List => self.list(None, false),
-            AgentCommand::Tools(server) => self.list(server.as_deref(), true),
+            AgentCommand::List => self.list(None, false)?,
+            AgentCommand::Tools(of) => self.list(of.as_deref(), true)?,
             AgentCommand::Call { tool, arguments, wait } => {
                 let arguments = arguments.for_schema(&self.servers.schema(&tool)?);
                 let call = self.start(&tool, arguments)?;
@@ -108,27 +108,40 @@ impl Session {
         Ok(CommandFlow::Continue)
     }
 
-    fn list(&self, server: Option<&str>, whole: bool) {
-        let mut lines = Vec::new();
+    /// Lists all tools, those of a server, or those whose names contain a word.
+    fn list(&self, of: Option<&str>, whole: bool) -> Result<(), String> {
+        let names = self.servers.names();
+        let server = of.filter(|of| names.iter().any(|(name, ..)| name == of));
+        let mut tools = self.servers.tools(server);
+        if let (Some(word), None) = (of, server) {
+            tools.retain(|(_, tool)| tool.name.contains(word));
+            if tools.is_empty() {
+                let unknown = unknown_server(word, names.iter().map(|(name, ..)| name));
+                return Err(format!("no tool has {word:?} in its name, and {unknown}"));
+            }
+        }
+        if names.is_empty() {
+            self.screen.show(&json!({ "event": "tools", "tools": [] }), "nothing; connect a server first");
+            return Ok(());
+        }
+        let count = if tools.len() == 1 { "1 tool".to_owned() } else { format!("{} tools", tools.len()) };
+        let mut lines = vec![match (of, server) {
+            (_, Some(server)) => format!("{count} of {server}"),
+            (Some(word), None) => format!("{count} with {:?} in the name", inline(word)),
+            (None, None) => count,
+        }];
         let mut all = Vec::new();
-        for (server, tool) in self.servers.tools(server) {
+        for (server, tool) in tools {
             all.push(json!({ "server": server, "name": tool.name, "description": tool.description,
                              "readOnly": tool.annotations.read_only }));
             lines.push(format!("{server}.{}", inline(&tool.name)));
             if whole {
                 lines.push(quoted(&tool.description));
-                let schema: Value = serde_json::from_str(&tool.input_schema).unwrap_or_default();
-                let arguments = schema["properties"].as_object().cloned().unwrap_or_default();
-                let kinds = arguments.iter().map(|(name, property)| {
-                    format!("{}: {}", inline(name), inline(property["type"].as_str().unwrap_or("any")))
-                });
-                lines.push(quoted(&format!("{{ {} }}", kinds.collect::<Vec<_>>().join(", "))));
+                lines.push(quoted(&arguments_line(&tool.input_schema)));
             }
         }
-        if lines.is_empty() {
-            lines.push("nothing; connect a server first".into());
-        }
         self.screen.show(&json!({ "event": "tools", "tools": all }), &lines.join("\n"));
+        Ok(())
     }
 
     /// Shows a whole result. At a terminal the user turns the pages.
@@ -302,9 +315,33 @@ impl Session {
     }
 }
 
+/// The arguments with their types; those that may be left out with a question mark.
+fn arguments_line(schema: &str) -> String {
+    let schema: Value = serde_json::from_str(schema).unwrap_or_default();
+    let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let arguments = schema["properties"].as_object().into_iter().flatten().map(|(name, property)| {
+        let mark = if required.iter().any(|it| it == name) { "" } else { "?" };
+        format!("{}{mark}: {}", inline(name), inline(property["type"].as_str().unwrap_or("any")))
+    });
+    format!("{{ {} }}", arguments.collect::<Vec<_>>().join(", "))
+}
+
 fn unknown_server<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> String {
     match config::most_like(name, known.map(String::as_str)) {
         Some(meant) => format!("no server {name:?} is known; did you mean `{}`?", inline(meant)),
         None => format!("no server {name:?} is known; write connect NAME=URL or NAME=COMMAND"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_that_may_be_left_out_are_marked() {
+        let schema =
+            r#"{"properties":{"city":{"type":"string"},"days":{"type":"integer"},"when":{}},"required":["city"]}"#;
+        assert_eq!(arguments_line(schema), "{ city: string, days?: integer, when?: any }");
+        assert_eq!(arguments_line("not JSON"), "{  }");
     }
 }

@@ -96,6 +96,26 @@ pub fn killed(agent: Agent, transport: Transport) -> Outcome {
     }
 }
 
+/// The process that serves is killed while a call runs, in the middle of a session over stdio: the model reads that, and its next call
+/// works.
+pub fn server_killed(agent: Agent) -> Outcome {
+    let config = plugin("wait-forever", "limits.deadline = \"60s\"") + &plugin("echo", "");
+    let place = Place::new(agent, Transport::Stdio, &config, Cache::Shared);
+    let mut run =
+        place.start(vec![("wait-forever__run", json!({})), ("echo__run", json!({"n": 7, "path": "goes on"}))]);
+    if eventually(PATIENCE, || place.served.log().contains("asleep").then_some(())).is_none() {
+        return Outcome::Wrong(format!("the call never began: {}", place.printed()));
+    }
+    place.served.kill_serving();
+    if run.agent.ended().is_none() {
+        return Outcome::Wrong(format!("the agent does not end: {}", place.printed()));
+    }
+    match run.model.conversation().results.as_slice() {
+        [killed, next] if killed.contains("it was not run again") && next.contains("goes on") => Outcome::Good,
+        results => Outcome::Wrong(format!("the model read {results:?}: {}", place.printed())),
+    }
+}
+
 /// With an empty cache and a component that takes long to compile: the first run ends, the component is compiled whether or
 /// not the agent waits, and the second run finds its tool.
 fn cold_cache(agent: Agent, transport: Transport) -> Outcome {

@@ -9,7 +9,7 @@ mod model;
 mod session;
 
 pub use agent::Agent;
-pub use journey::{calls, killed, program, travel};
+pub use journey::{calls, killed, program, server_killed, travel};
 
 use crate::journey::{Table, travel_all as all};
 

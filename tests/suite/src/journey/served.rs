@@ -4,6 +4,7 @@ use crate::{Home, Server, paths};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 /// How the client reaches the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,9 +132,26 @@ impl Served {
 
     /// Whether a server that the client started still runs.
     pub(crate) fn is_serving(&self) -> bool {
+        !self.processes("").is_empty()
+    }
+
+    /// Kills the process that serves for a supervisor that the client started.
+    pub(crate) fn kill_serving(&self) {
+        let serving = self.processes("--session-log");
+        assert!(!serving.is_empty(), "nothing serves");
+        let status = Command::new("kill").arg("-9").args(serving).status();
+        assert!(status.expect("the command `kill`").success());
+    }
+
+    /// The processes with its configuration that have been given an argument like this.
+    fn processes(&self, argument: &str) -> Vec<String> {
         let config = self.home.path().join("portcullis.toml").display().to_string();
         let processes = fs::read_dir("/proc").expect("the system's processes").flatten();
-        let mut commands = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
-        commands.any(|command| String::from_utf8_lossy(&command).contains(&config))
+        let is_one = |process: &fs::DirEntry| {
+            let command = fs::read(process.path().join("cmdline")).unwrap_or_default();
+            let command = String::from_utf8_lossy(&command);
+            command.contains(&config) && command.contains(argument)
+        };
+        processes.filter(is_one).map(|process| process.file_name().to_string_lossy().into_owned()).collect()
     }
 }

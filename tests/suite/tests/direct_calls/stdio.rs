@@ -259,7 +259,7 @@ fn answers_that_nobody_reads_do_not_fill_the_memory() {
         input
     });
     let resident = || {
-        let statm = std::fs::read_to_string(format!("/proc/{}/statm", child.id())).unwrap();
+        let statm = std::fs::read_to_string(format!("/proc/{}/statm", suite::serving_process(child.id()))).unwrap();
         statm.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
     };
     let mut last = 0;

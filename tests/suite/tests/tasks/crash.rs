@@ -69,7 +69,7 @@ impl World {
 
     pub(super) fn start(&mut self, point: Option<&str>) -> Client {
         let home = self.home.take().unwrap();
-        let server = Server::spawn(home, &self.config, &[], |command| {
+        let server = Server::spawn(home, &self.config, &["--no-supervisor"], |command| {
             if let Some(point) = point {
                 command.env("PORTCULLIS_CRASH_AT", point);
             }

@@ -24,5 +24,7 @@ pub(crate) use call_key::{CallKey, KeyScope};
 pub(crate) use claim::{Claim, NoClaim};
 pub(crate) use claimed::ClaimedKey;
 pub use keys::IdempotencyKeys;
-pub(crate) use results::{cancelled, given_up, not_kept, not_kept_any_more, outcome_unknown};
+pub(crate) use results::{
+    cancelled, given_up, not_kept, not_kept_any_more, outcome_unknown, outcome_unknown_without_key,
+};
 pub(crate) use running::MOST_WAITING;

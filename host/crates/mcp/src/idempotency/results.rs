@@ -14,6 +14,15 @@ pub(crate) fn outcome_unknown() -> JsonObject {
     )
 }
 
+/// The same for a call without a key.
+pub(crate) fn outcome_unknown_without_key() -> JsonObject {
+    failed(
+        "outcome-unknown",
+        "The server was killed while this call ran, and was started again. It is unknown what the call did, so it was not run again. \
+         Look at what it was to do before you call again.",
+    )
+}
+
 pub(crate) fn cancelled() -> JsonObject {
     failed(
         "cancelled",

@@ -3,6 +3,7 @@
 
 use super::call_result::{self, Remedies, asks_usage};
 use super::keyed_call::{self, KeyedRequest};
+use super::repeated;
 use super::request_key;
 use super::round::{self, RoundRequest};
 use super::round_response::{Answering, RoundResponse};
@@ -12,7 +13,7 @@ use crate::client::served_request::ServedRequest;
 use crate::client::session::ClientSession;
 use crate::client::view::RequestInput;
 use crate::client_tools::ReverseParams;
-use crate::request_context::{LargeAnswer, abilities, call_context, declares, is_http};
+use crate::request_context::{Interrupted, LargeAnswer, abilities, call_context, declares, is_http};
 use crate::server_context::ServerContext;
 use plugins::calls::CallTarget;
 use rmcp::ErrorData;
@@ -78,6 +79,10 @@ async fn serve(
         let outlives_request = stateless && is_http(&context.extensions);
         let keyed = KeyedRequest { key, request, answering, stateless, calls_tools, outlives_request };
         return keyed_call::serve(server, keyed).await;
+    }
+    // Without a key, nobody knows what the call had done; a parked call has recorded it.
+    if Interrupted::is_in(&context.extensions) && answering.is_tool && request.resumes.is_none() {
+        return repeated::interrupted(server);
     }
     let round = round::begin(server, request).map_err(|reason| ErrorData::invalid_params(reason, None))?;
     answering.respond(server, round.await?).await

@@ -6,7 +6,7 @@ use super::task_call::{self, TaskAnswer, TaskFollower};
 use super::tasks::to_error;
 use crate::calls::seal::RequestBinding;
 use crate::client::pending::ResumeToken;
-use crate::idempotency::{Claim, given_up, not_kept_any_more, outcome_unknown};
+use crate::idempotency::{Claim, given_up, not_kept_any_more, outcome_unknown, outcome_unknown_without_key};
 use crate::server_context::{SERVER_INFO_META, ServerContext};
 use crate::tasks::{TaskError, TaskState};
 use policy::Principal;
@@ -104,6 +104,15 @@ impl Repetition<'_> {
         }
         result
     }
+}
+
+/// The answer to a request without a key whose call an earlier process had begun.
+pub(super) fn interrupted(server: &ServerContext) -> Result<RoundResponse, ErrorData> {
+    let mut result = outcome_unknown_without_key();
+    if let Some(Value::Object(meta)) = result.get_mut("_meta") {
+        meta.insert(SERVER_INFO_META.to_owned(), server.server_info.clone());
+    }
+    Ok(RoundResponse::Complete(CallResult::Tool(parse(result)?)))
 }
 
 /// What was stored has the form of the protocol's types.

@@ -1,11 +1,15 @@
 //! A client over stdin and stdout. Calls that are answered once are served where they are read; rmcp gets everything else.
 
 use super::lines::{Line, LineDecoder, MAX_LINE};
+use super::open_session::{RequestState, TakenOver};
 use super::outgoing::Outgoing;
+use super::resumption::Resumption;
 use super::running::{DirectId, RunningRequests};
+use super::session_notes::Effect;
 use super::shutdown::Shutdown;
 use crate::client_tools::retry;
 use crate::direct_call::{DirectCall, DirectResponse};
+use crate::request_context::Interrupted;
 use crate::server_context::ServerContext;
 use crate::subscriptions::task_listen;
 use crate::transport::message_memory::{HeldBytes, MAX_HELD, MessageMemory, UNCOUNTED};
@@ -75,18 +79,29 @@ pub(super) struct Connection {
     last_request: Option<Instant>,
     clock: Arc<dyn Clock>,
     input_has_ended: bool,
+    resumption: Resumption,
     shutdown: Shutdown,
 }
 
 impl Connection {
-    pub(super) fn new(server: Arc<ServerContext>, input: Input, output: Output, shutdown: Shutdown) -> Self {
+    pub(super) fn new(
+        server: Arc<ServerContext>,
+        (input, output): (Input, Output),
+        mut resumption: Resumption,
+        shutdown: Shutdown,
+    ) -> Self {
+        let mut lines = FramedRead::with_capacity(resumption.input(input), LineDecoder::default(), READ);
+        lines.read_buffer_mut().extend_from_slice(&resumption.take_partial());
+        let outgoing = Arc::new(Outgoing::new(output, resumption.notes().cloned()));
+        resumption.clear_up(&outgoing);
         Self {
             clock: server.runner.clock(),
             has_begun: false,
             last_request: None,
             server,
-            lines: FramedRead::with_capacity(input, LineDecoder::default(), READ),
-            outgoing: Arc::new(Outgoing::new(output)),
+            lines,
+            outgoing,
+            resumption,
             running: RunningRequests::default(),
             served: Arc::default(),
             memory: MessageMemory::new(MAX_HELD),
@@ -99,27 +114,55 @@ impl Connection {
         }
     }
 
-    /// The message for rmcp, if the line is one.
+    /// The message for rmcp, if what was read is one.
     fn take(&mut self, line: Option<io::Result<Line>>) -> Option<ClientJsonRpcMessage> {
-        let line = match line {
-            Some(Ok(Line::Text(line))) => line,
+        match line {
+            Some(Ok(Line::Text(line))) => self.take_line(line, None),
             Some(Ok(Line::TooLong(sent))) => {
                 let text = format!("the message is longer than {} MiB, the limit over stdio", MAX_LINE >> 20);
                 self.refuse(ErrorData::invalid_request(text, None), sent.request_id());
-                return None;
+                None
             }
             ended => {
                 if let Some(Err(error)) = ended {
                     tracing::error!(%error, "stdin cannot be read");
                 }
                 self.input_has_ended = true;
+                self.resumption.notes().inspect(|notes| notes.client_has_gone());
                 let now = self.clock.now();
                 self.shutdown.input_has_ended(self.last_request.map(|last| now.saturating_duration_since(last)));
+                None
+            }
+        }
+    }
+
+    /// The same for what an earlier process has left.
+    fn take_over(&mut self, left: TakenOver) -> Option<ClientJsonRpcMessage> {
+        match left {
+            TakenOver::Request { line, state: RequestState::Waiting, .. } => {
+                self.take_line(line.as_slice().into(), None)
+            }
+            // It stays noted.
+            _ if self.shutdown.has_begun() => None,
+            TakenOver::SetUp { line, .. } | TakenOver::Request { line, state: RequestState::Begun, .. } => {
+                self.take_line(line.as_slice().into(), Some(Interrupted))
+            }
+            TakenOver::Request { id, state: RequestState::BegunAgain, .. } => {
+                let text = "the server has ended twice while it served this request, and does not serve it again";
+                self.refuse(ErrorData::internal_error(text, None), Some(id));
+                None
+            }
+        }
+    }
+
+    fn take_line(&mut self, line: BytesMut, interrupted: Option<Interrupted>) -> Option<ClientJsonRpcMessage> {
+        let held = self.hold(&line).ok()?;
+        if self.shutdown.has_begun() {
+            let next = self.resumption.notes().filter(|_| !self.input_has_ended && request_id(&line, b"").is_some());
+            if next.is_some_and(|notes| notes.leave_to_next(&line)) {
                 return None;
             }
-        };
-        let held = self.hold(&line).ok()?;
-        if !self.shutdown.has_begun() {
+        } else if interrupted.is_none() {
             let is_free = |id: &RequestId| self.running.may_be_direct(id);
             if let Some(call) = DirectCall::from_line(&self.server, &line, is_free) {
                 self.start(call, held);
@@ -127,7 +170,7 @@ impl Connection {
             }
         }
         let line = task_listen::pass_on(&line).map_or(line, |text| BytesMut::from(text.as_slice()));
-        let message = self.parse(line)?;
+        let message = self.parse(line).and_then(|message| self.resumption.rename_answer(message))?;
         match message {
             ClientJsonRpcMessage::Request(request) if self.shutdown.has_begun() => {
                 self.refuse(ErrorData::internal_error("the server is stopping", None), Some(request.id));
@@ -150,6 +193,9 @@ impl Connection {
                     self.last_request = Some(self.clock.now());
                     let counted = CountedRequest { _counted: self.served.clone(), _held: held.map(Arc::new) };
                     request.request.extensions_mut().insert(counted);
+                }
+                if let Some(interrupted) = interrupted {
+                    interrupted.mark(&mut message);
                 }
                 self.running.track(&message);
                 Some(message)
@@ -237,8 +283,8 @@ impl Connection {
     }
 
     fn refuse(&self, error: ErrorData, id: Option<RequestId>) {
-        match serde_json::to_vec(&ServerJsonRpcMessage::error(error, id)) {
-            Ok(text) => self.outgoing.push(&text),
+        match serde_json::to_vec(&ServerJsonRpcMessage::error(error, id.clone())) {
+            Ok(text) => self.outgoing.push(&text, id.as_ref().map(Effect::Answered)),
             Err(error) => tracing::error!(%error, "a refusal cannot be written"),
         }
     }
@@ -267,8 +313,8 @@ impl Connection {
     }
 
     fn answer(&mut self, (id, response): (DirectId, DirectResponse)) {
-        if self.running.remove_direct(id) {
-            self.outgoing.push(&response.json);
+        if let Some(id) = self.running.remove_direct(id) {
+            self.outgoing.push(&response.json, Some(Effect::Answered(&id)));
         }
         self.last_cpu = response.cpu;
         self.waiting_cpu += response.cpu;
@@ -284,10 +330,12 @@ impl Transport<RoleServer> for Connection {
 
     fn send(&mut self, mut message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
         self.running.track_sent(&message);
-        let sender = self.outgoing.sender();
+        let sender = (!self.resumption.is_unwanted(&message)).then(|| self.outgoing.sender());
+        self.resumption.rename_asked(&mut message);
         async move {
+            let Some(sender) = sender else { return Ok(()) };
             retry::rewrite_message(&mut message);
-            sender.send(&serde_json::to_vec(&message)?).await
+            sender.send(&serde_json::to_vec(&message)?, Effect::from_message(&message)).await
         }
     }
 
@@ -303,6 +351,12 @@ impl Transport<RoleServer> for Connection {
                         return None;
                     }
                     None => {}
+                }
+            }
+            if let Some(left) = self.resumption.next_line() {
+                match self.take_over(left) {
+                    Some(message) => return Some(message),
+                    None => continue,
                 }
             }
             if self.outgoing.is_empty() {

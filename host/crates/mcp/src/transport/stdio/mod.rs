@@ -2,15 +2,20 @@
 
 mod connection;
 mod lines;
+mod open_session;
 mod outgoing;
 mod refused_start;
+mod resumption;
 mod running;
+mod session_notes;
 mod shutdown;
 
 use crate::handler::Server;
 use connection::Connection;
+use platform::session_log::SessionLog;
 use platform::standard_streams;
 pub use refused_start::refuse_first_request;
+use resumption::Resumption;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use shutdown::Shutdown;
@@ -23,21 +28,28 @@ pub struct StdioError(String);
 
 /// Serves until nobody reads stdout, stdin ends, or `stop` is cancelled, and running calls have ended. They are cancelled at
 /// the end of stdin (5 seconds later if they came with it), when nobody reads stdout, 9 seconds after `stop`, and as soon as
-/// `force_stop` is cancelled.
+/// `force_stop` is cancelled. With a log, what another process needs is noted that takes the place of this one, and what an earlier
+/// one has left is served first.
 pub async fn serve_stdio(
     server: Server,
+    log: Option<SessionLog>,
     stop: CancellationToken,
     force_stop: CancellationToken,
 ) -> Result<(), StdioError> {
-    let (input, output) = (standard_streams::stdin(), standard_streams::stdout());
+    let resumption = log.map(Resumption::begin).transpose();
+    let resumption = resumption.map_err(|error| StdioError(format!("the log of the session: {error}")))?;
+    let resumption = resumption.unwrap_or_default();
+    let streams = (standard_streams::stdin(), standard_streams::stdout());
     let (stop, force_stop) = (stop.child_token(), force_stop.child_token());
     let shutdown = Shutdown::new(stop.clone(), force_stop.clone());
+    let notes = resumption.notes().cloned();
     let _watch = AbortOnDropHandle::new(tokio::spawn(async move {
         standard_streams::nobody_reads_stdout().await;
+        notes.inspect(|notes| notes.client_has_gone());
         stop.cancel();
         force_stop.cancel();
     }));
-    let connection = Connection::new(server.context().clone(), input, output, shutdown);
+    let connection = Connection::new(server.context().clone(), streams, resumption, shutdown);
     let running = match server.serve(connection).await {
         Ok(running) => running,
         // A client may disconnect before its first request.

@@ -1,5 +1,6 @@
 //! Lines on their way to stdout. Whoever needs one of them written writes all that wait, in one go.
 
+use super::session_notes::{Effect, SessionNotes};
 use platform::standard_streams::Output;
 use platform::sync::Mutex;
 use std::io;
@@ -15,21 +16,31 @@ const MAX_WAITING: usize = 16 << 20;
 const MAX_SENDERS: usize = 1_024;
 /// A larger buffer is given back after use.
 const KEPT: usize = 256 << 10;
+/// Bytes that the system writes to a pipe or a socket at once or not at all (`PIPE_BUF`, pipe(7)).
+const WRITTEN_AT_ONCE: usize = 4_096;
 
 pub(super) struct Outgoing {
-    waiting: Mutex<Vec<u8>>,
+    waiting: Mutex<Lines>,
+    notes: Option<Arc<SessionNotes>>,
     /// Bytes that are not written yet.
     unwritten: AtomicUsize,
     senders: AtomicUsize,
     writer: tokio::sync::Mutex<Writer>,
 }
 
+#[derive(Default)]
+struct Lines {
+    text: Vec<u8>,
+    /// What becomes of requests when they are written, for the notes.
+    effects: Vec<u8>,
+}
+
 /// Waits until its message is written, as long as it lives.
 pub(super) struct Sender(Arc<Outgoing>);
 
 impl Sender {
-    pub(super) async fn send(self, text: &[u8]) -> io::Result<()> {
-        self.0.push(text);
+    pub(super) async fn send(self, text: &[u8], effect: Option<Effect<'_>>) -> io::Result<()> {
+        self.0.push(text, effect);
         self.0.flush().await
     }
 }
@@ -43,14 +54,16 @@ impl Drop for Sender {
 /// Keeps what it has begun to write, because whoever waits for it may give up at any moment.
 struct Writer {
     output: Output,
-    lines: Vec<u8>,
+    lines: Lines,
     written: usize,
+    notes: Option<Arc<SessionNotes>>,
 }
 
 impl Outgoing {
-    pub(super) fn new(output: Output) -> Self {
-        let writer = Writer { output, lines: Vec::new(), written: 0 };
+    pub(super) fn new(output: Output, notes: Option<Arc<SessionNotes>>) -> Self {
+        let writer = Writer { output, lines: Lines::default(), written: 0, notes: notes.clone() };
         Self {
+            notes,
             waiting: Mutex::default(),
             unwritten: AtomicUsize::new(0),
             senders: AtomicUsize::new(0),
@@ -65,10 +78,13 @@ impl Outgoing {
     }
 
     /// Adds a line, whose end is not in `text`.
-    pub(super) fn push(&self, text: &[u8]) {
+    pub(super) fn push(&self, text: &[u8], effect: Option<Effect<'_>>) {
         let mut waiting = self.waiting.lock();
-        waiting.extend_from_slice(text);
-        waiting.push(b'\n');
+        waiting.text.extend_from_slice(text);
+        waiting.text.push(b'\n');
+        if let Some(effect) = effect.filter(|_| self.notes.is_some()) {
+            effect.write(&mut waiting.effects);
+        }
         self.unwritten.fetch_add(text.len() + 1, Ordering::Relaxed);
     }
 
@@ -93,7 +109,11 @@ impl Outgoing {
 
 impl Writer {
     async fn write(&mut self, unwritten: &AtomicUsize) -> io::Result<()> {
-        while let Some(rest) = self.lines.get(self.written..).filter(|rest| !rest.is_empty()) {
+        let is_long = self.lines.text.len() > WRITTEN_AT_ONCE;
+        if let Some(notes) = self.notes.as_ref().filter(|_| is_long && self.written == 0) {
+            notes.is_writing();
+        }
+        while let Some(rest) = self.lines.text.get(self.written..).filter(|rest| !rest.is_empty()) {
             let written = self.output.write(rest).await?;
             if written == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
@@ -101,10 +121,14 @@ impl Writer {
             self.written += written;
             unwritten.fetch_sub(written, Ordering::Relaxed);
         }
+        if let Some(notes) = self.notes.as_ref().filter(|_| is_long || !self.lines.effects.is_empty()) {
+            notes.has_written(&self.lines.effects);
+        }
         self.written = 0;
-        self.lines.clear();
-        if self.lines.capacity() > KEPT {
-            self.lines = Vec::new();
+        self.lines.text.clear();
+        self.lines.effects.clear();
+        if self.lines.text.capacity() > KEPT {
+            self.lines = Lines::default();
         }
         Ok(())
     }
@@ -120,12 +144,12 @@ mod tests {
     async fn lines_stay_whole_whoever_writes_them_and_whoever_gives_up() {
         // Some lines fit, and no line does so twice.
         let (near, mut far) = tokio::io::duplex(700);
-        let outgoing = Arc::new(Outgoing::new(Box::new(near)));
+        let outgoing = Arc::new(Outgoing::new(Box::new(near), None));
         let senders = (0..20u8).map(|sender| {
             let outgoing = outgoing.clone();
             tokio::spawn(async move {
                 for _ in 0..20 {
-                    outgoing.push(&[b'a' + sender; 499]);
+                    outgoing.push(&[b'a' + sender; 499], None);
                     // Every second one gives up at once.
                     match sender % 2 {
                         0 => outgoing.flush().await.unwrap(),
@@ -157,8 +181,8 @@ mod tests {
     #[tokio::test]
     async fn it_is_full_until_the_client_reads() {
         let (near, mut far) = tokio::io::duplex(64);
-        let outgoing = Arc::new(Outgoing::new(Box::new(near)));
-        outgoing.push(&vec![b'x'; MAX_WAITING]);
+        let outgoing = Arc::new(Outgoing::new(Box::new(near), None));
+        outgoing.push(&vec![b'x'; MAX_WAITING], None);
         assert!(outgoing.is_full() && !outgoing.is_empty());
         let flushing = tokio::spawn({
             let outgoing = outgoing.clone();

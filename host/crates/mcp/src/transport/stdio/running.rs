@@ -59,14 +59,11 @@ impl RunningRequests {
         (DirectId { id, serial }, end)
     }
 
-    /// Removes a request that was served directly. Whether its client still wants the answer.
-    pub(super) fn remove_direct(&mut self, DirectId { id, serial }: DirectId) -> bool {
+    /// Removes a request that was served directly. Its id, if its client still wants the answer.
+    pub(super) fn remove_direct(&mut self, DirectId { id, serial }: DirectId) -> Option<RequestId> {
         match self.direct.entry(id) {
-            Entry::Occupied(entry) if entry.get().serial == serial => {
-                entry.remove();
-                true
-            }
-            _ => false,
+            Entry::Occupied(entry) if entry.get().serial == serial => Some(entry.remove_entry().0),
+            _ => None,
         }
     }
 

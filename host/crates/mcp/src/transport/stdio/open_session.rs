@@ -1,0 +1,312 @@
+//! What is open of a client's connection, as the notes of the process say that had it: what the client has set up, which of its
+//! requests are not answered, what it was asked, and the line that was being read or written.
+
+use platform::session_log::SessionEntry;
+use rmcp::model::RequestId;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+
+/// The kinds of entries, and of the lines of [`WRITTEN`](kind::WRITTEN).
+pub(super) mod kind {
+    /// Bytes as they were read.
+    pub(in super::super) const INPUT: u8 = b'i';
+    /// More is written than the system writes at once.
+    pub(in super::super) const WRITING: u8 = b'w';
+    /// Whole lines were written. Each line says what this did, and to which request.
+    pub(in super::super) const WRITTEN: u8 = b'o';
+    pub(in super::super) const ANSWERED: u8 = b'a';
+    pub(in super::super) const ASKED: u8 = b'q';
+    pub(in super::super) const WITHDRAWN: u8 = b'c';
+    /// A line that the next process serves as if it had just come.
+    pub(in super::super) const WAITING: u8 = b'n';
+    /// A line that sets the session up, and is answered.
+    pub(super) const SET_UP: u8 = b'h';
+    /// A request that is not answered.
+    pub(super) const BEGUN: u8 = b'b';
+    /// The same, and a process has ended with it before.
+    pub(super) const BEGUN_AGAIN: u8 = b'r';
+}
+
+/// Subscriptions that are set up again, and bytes of the request of each. The server refuses further ones and longer URIs; bounds
+/// what a client takes that goes on to ask.
+const MAX_SUBSCRIBED: usize = crate::subscriptions::listen::MAX_URIS;
+const MAX_SUBSCRIBE: usize = 8 << 10;
+
+/// Bytes of a line of which the rest is not there yet. The decoder skips longer lines.
+const MAX_PARTIAL: usize = super::lines::MAX_LINE + 2;
+
+#[derive(Default)]
+pub(super) struct OpenSession {
+    set_up: Vec<SetUp>,
+    requests: BTreeMap<u64, OpenRequest>,
+    by_id: HashMap<RequestId, u64>,
+    last: u64,
+    asked: Vec<RequestId>,
+    /// The beginning of a line.
+    partial: Vec<u8>,
+    is_torn: bool,
+}
+
+/// A message that has set something up which lasts as long as the session.
+struct SetUp {
+    method: Method,
+    /// What it is about, of which there is one.
+    about: String,
+    id: Option<RequestId>,
+    line: Vec<u8>,
+}
+
+struct OpenRequest {
+    id: RequestId,
+    method: Method,
+    about: String,
+    state: RequestState,
+    line: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RequestState {
+    /// No process has begun it.
+    Waiting,
+    Begun,
+    /// Two processes have ended with it.
+    BegunAgain,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Method {
+    Initialize,
+    Initialized,
+    SetLevel,
+    Subscribe,
+    Unsubscribe,
+    /// It stays open as long as the client wants it.
+    Listen,
+    Other,
+}
+
+/// A line for the process that takes the connection over, in the order in which they came.
+#[derive(Debug, PartialEq)]
+pub(super) enum TakenOver {
+    /// It sets the session up again. The answer to this request is not wanted.
+    SetUp {
+        answered: Option<RequestId>,
+        line: Vec<u8>,
+    },
+    Request {
+        id: RequestId,
+        state: RequestState,
+        line: Vec<u8>,
+    },
+}
+
+/// What is read of a line.
+#[derive(Deserialize)]
+struct Message<'a, P> {
+    id: Option<RequestId>,
+    #[serde(borrow)]
+    method: Option<Cow<'a, str>>,
+    params: Option<P>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct Params<'a> {
+    request_id: Option<RequestId>,
+    #[serde(borrow)]
+    uri: Option<Cow<'a, str>>,
+}
+
+impl OpenSession {
+    pub(super) fn read(entries: Vec<SessionEntry>) -> Self {
+        let mut open = Self::default();
+        for SessionEntry { kind, bytes } in entries {
+            match kind {
+                kind::INPUT => open.add_input(&bytes),
+                kind::WRITING => open.is_torn = true,
+                kind::WRITTEN => {
+                    open.is_torn = false;
+                    bytes.split(|byte| *byte == b'\n').for_each(|effect| open.add_effect(effect));
+                }
+                kind::WAITING => open.add_line(&bytes, RequestState::Waiting),
+                kind::SET_UP => {
+                    open.add_line(&bytes, RequestState::Begun);
+                    open.answer_last();
+                }
+                kind::BEGUN => open.add_line(&bytes, RequestState::Begun),
+                kind::BEGUN_AGAIN => open.add_line(&bytes, RequestState::BegunAgain),
+                kind::ASKED => open.asked.extend(serde_json::from_slice::<RequestId>(&bytes)),
+                // Of a later version of this program.
+                _ => {}
+            }
+        }
+        open
+    }
+
+    /// The entries that say the same.
+    pub(super) fn entries(&self) -> Vec<SessionEntry> {
+        self.entries_with(|state, _| state)
+    }
+
+    /// The same for the next process, which begins all requests.
+    pub(super) fn as_taken_over(&self) -> Vec<SessionEntry> {
+        self.entries_with(|state, method| match (state, method) {
+            (RequestState::Waiting, _) | (_, Method::Listen) => RequestState::Begun,
+            (RequestState::Begun | RequestState::BegunAgain, _) => RequestState::BegunAgain,
+        })
+    }
+
+    fn entries_with(&self, state: impl Fn(RequestState, Method) -> RequestState) -> Vec<SessionEntry> {
+        let set_up = self.set_up.iter().map(|it| (kind::SET_UP, it.line.clone()));
+        let requests = self.requests.values().map(|it| {
+            let kind = match state(it.state, it.method) {
+                RequestState::Waiting => kind::WAITING,
+                RequestState::Begun => kind::BEGUN,
+                RequestState::BegunAgain => kind::BEGUN_AGAIN,
+            };
+            (kind, it.line.clone())
+        });
+        let asked = self.asked.iter().filter_map(|id| Some((kind::ASKED, serde_json::to_vec(id).ok()?)));
+        let torn = self.is_torn.then(|| (kind::WRITING, Vec::new()));
+        let partial = (!self.partial.is_empty()).then(|| (kind::INPUT, self.partial.clone()));
+        let all = set_up.chain(requests).chain(asked).chain(torn).chain(partial);
+        all.map(|(kind, bytes)| SessionEntry { kind, bytes }).collect()
+    }
+
+    /// What the client has been asked and has not answered.
+    pub(super) fn asked(&self) -> &[RequestId] {
+        &self.asked
+    }
+
+    /// Whether the last line that was written may have no end.
+    pub(super) fn is_torn(&self) -> bool {
+        self.is_torn
+    }
+
+    /// The lines that the next process serves first, and the beginning of the one that it reads then.
+    pub(super) fn take_over(self) -> (Vec<TakenOver>, Vec<u8>) {
+        let set_up = self.set_up.into_iter().map(|SetUp { id, line, .. }| TakenOver::SetUp { answered: id, line });
+        let requests = self.requests.into_values();
+        let requests = requests.map(|OpenRequest { id, state, line, .. }| TakenOver::Request { id, state, line });
+        (set_up.chain(requests).collect(), self.partial)
+    }
+
+    fn add_input(&mut self, mut bytes: &[u8]) {
+        while let Some(end) = memchr::memchr(b'\n', bytes) {
+            let (line, rest) = bytes.split_at(end + 1);
+            if self.partial.is_empty() {
+                self.add_line(line, RequestState::Begun);
+            } else {
+                self.extend_partial(line);
+                let line = std::mem::take(&mut self.partial);
+                self.add_line(&line, RequestState::Begun);
+            }
+            bytes = rest;
+        }
+        self.extend_partial(bytes);
+    }
+
+    fn extend_partial(&mut self, bytes: &[u8]) {
+        let room = MAX_PARTIAL.saturating_sub(self.partial.len());
+        self.partial.extend_from_slice(&bytes[..room.min(bytes.len())]);
+    }
+
+    /// What cannot be read was answered at once, or is no request.
+    fn add_line(&mut self, line: &[u8], state: RequestState) {
+        let unreadable = |_| {
+            let Message::<'_, IgnoredAny> { id, method, .. } = serde_json::from_slice(line)?;
+            Ok::<_, serde_json::Error>(Message { id, method, params: None })
+        };
+        let message = serde_json::from_slice::<Message<'_, Params<'_>>>(line).or_else(unreadable);
+        let Ok(Message { id, method, params }) = message else { return };
+        let params = params.unwrap_or_default();
+        match (method.as_deref(), id) {
+            (Some(method), Some(id)) => {
+                self.remove(&id);
+                self.last += 1;
+                self.by_id.insert(id.clone(), self.last);
+                let about = params.uri.unwrap_or_default().into_owned();
+                let request = OpenRequest { id, method: Method::from_name(method), about, state, line: line.to_vec() };
+                self.requests.insert(self.last, request);
+            }
+            (Some("notifications/initialized"), None) => {
+                let line = line.to_vec();
+                self.set_up(SetUp { method: Method::Initialized, about: String::new(), id: None, line });
+            }
+            (Some("notifications/cancelled"), None) => {
+                if let Some(id) = params.request_id {
+                    self.remove(&id);
+                }
+            }
+            (Some(_), None) => {}
+            (None, id) => self.asked.retain(|asked| Some(asked) != id.as_ref()),
+        }
+    }
+
+    fn add_effect(&mut self, effect: &[u8]) {
+        let Some((kind, id)) = effect.split_first() else { return };
+        let Ok(id) = serde_json::from_slice::<RequestId>(id) else { return };
+        match *kind {
+            kind::ANSWERED => {
+                if let Some(request) = self.remove(&id) {
+                    self.answered(request);
+                }
+            }
+            kind::ASKED => self.asked.push(id),
+            kind::WITHDRAWN => self.asked.retain(|asked| *asked != id),
+            _ => {}
+        }
+    }
+
+    fn answer_last(&mut self) {
+        if let Some(mut last) = self.requests.last_entry().filter(|it| *it.key() == self.last) {
+            let id = last.get_mut().id.clone();
+            if let Some(request) = self.remove(&id) {
+                self.answered(request);
+            }
+        }
+    }
+
+    fn answered(&mut self, OpenRequest { id, method, about, line, .. }: OpenRequest) {
+        match method {
+            Method::Initialize | Method::SetLevel | Method::Subscribe => {
+                self.set_up(SetUp { method, about, id: Some(id), line })
+            }
+            Method::Unsubscribe => self.set_up.retain(|it| it.method != Method::Subscribe || it.about != about),
+            Method::Initialized | Method::Listen | Method::Other => {}
+        }
+    }
+
+    /// The last one about something is in force.
+    fn set_up(&mut self, new: SetUp) {
+        self.set_up.retain(|it| (it.method, &it.about) != (new.method, &new.about));
+        let subscribed = || self.set_up.iter().filter(|it| it.method == Method::Subscribe).count();
+        if new.method != Method::Subscribe || new.line.len() <= MAX_SUBSCRIBE && subscribed() < MAX_SUBSCRIBED {
+            // A client may have sent others before it was answered.
+            let at = if new.method == Method::Initialize { 0 } else { self.set_up.len() };
+            self.set_up.insert(at, new);
+        }
+    }
+
+    fn remove(&mut self, id: &RequestId) -> Option<OpenRequest> {
+        self.requests.remove(&self.by_id.remove(id)?)
+    }
+}
+
+impl Method {
+    fn from_name(name: &str) -> Self {
+        match name {
+            "initialize" => Self::Initialize,
+            "logging/setLevel" => Self::SetLevel,
+            "resources/subscribe" => Self::Subscribe,
+            "resources/unsubscribe" => Self::Unsubscribe,
+            "subscriptions/listen" => Self::Listen,
+            _ => Self::Other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

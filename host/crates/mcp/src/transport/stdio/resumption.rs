@@ -1,0 +1,124 @@
+//! A connection that an earlier process had: its requests are served again or answered, and nothing of the two processes is mixed up.
+
+use super::open_session::TakenOver;
+use super::outgoing::Outgoing;
+use super::session_notes::{Effect, NotedInput, SessionNotes};
+use platform::session_log::SessionLog;
+use platform::standard_streams::Input;
+use rmcp::model::{
+    CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage,
+    ServerNotification,
+};
+use std::collections::{HashSet, VecDeque};
+use std::io;
+use std::sync::Arc;
+
+/// How many ids each process has for what it asks the client. rmcp numbers its requests from 0 on in each process, and an answer to
+/// what an earlier one has asked must never be taken for another.
+const IDS: i64 = 1 << 32;
+
+/// Without notes, there is no other process.
+#[derive(Default)]
+pub(super) struct Resumption {
+    notes: Option<Arc<SessionNotes>>,
+    lines: VecDeque<TakenOver>,
+    partial: Vec<u8>,
+    asked: Vec<RequestId>,
+    is_torn: bool,
+    /// What the client knows the answers to.
+    unwanted: HashSet<RequestId>,
+    first_id: i64,
+}
+
+impl Resumption {
+    pub(super) fn begin(log: SessionLog) -> io::Result<Self> {
+        let (notes, open, earlier) = SessionNotes::begin(log)?;
+        let (asked, is_torn) = (open.asked().to_vec(), open.is_torn());
+        let (lines, partial) = open.take_over();
+        let unwanted = lines.iter().filter_map(|line| match line {
+            TakenOver::SetUp { answered, .. } => answered.clone(),
+            TakenOver::Request { .. } => None,
+        });
+        Ok(Self {
+            notes: Some(notes),
+            unwanted: unwanted.collect(),
+            lines: lines.into(),
+            partial,
+            asked,
+            is_torn,
+            first_id: i64::from(earlier) * IDS,
+        })
+    }
+
+    pub(super) fn notes(&self) -> Option<&Arc<SessionNotes>> {
+        self.notes.as_ref()
+    }
+
+    pub(super) fn input(&self, input: Input) -> Input {
+        match &self.notes {
+            Some(notes) => Box::new(NotedInput { input, notes: notes.clone() }),
+            None => input,
+        }
+    }
+
+    /// The beginning of the line that is read first.
+    pub(super) fn take_partial(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.partial)
+    }
+
+    /// Ends the line that was being written, and takes back what nobody waits for any more.
+    pub(super) fn clear_up(&mut self, outgoing: &Outgoing) {
+        if std::mem::take(&mut self.is_torn) {
+            outgoing.push(b"", None);
+        }
+        for id in std::mem::take(&mut self.asked) {
+            let reason = Some("the server was started again, and the call that asked has ended".to_owned());
+            let cancelled = CancelledNotification::new(CancelledNotificationParam::new(Some(id.clone()), reason));
+            let message = ServerJsonRpcMessage::notification(ServerNotification::CancelledNotification(cancelled));
+            match serde_json::to_vec(&message) {
+                Ok(text) => outgoing.push(&text, Some(Effect::Withdrawn(&id))),
+                Err(error) => tracing::error!(%error, "a question cannot be withdrawn"),
+            }
+        }
+    }
+
+    pub(super) fn next_line(&mut self) -> Option<TakenOver> {
+        self.lines.pop_front()
+    }
+
+    /// Whether a message of rmcp is an answer that the client has already.
+    pub(super) fn is_unwanted(&mut self, message: &ServerJsonRpcMessage) -> bool {
+        match Effect::from_message(message) {
+            Some(Effect::Answered(id)) => self.unwanted.remove(id),
+            _ => false,
+        }
+    }
+
+    /// Gives what rmcp asks, or takes back, the id that the client knows.
+    pub(super) fn rename_asked(&self, message: &mut ServerJsonRpcMessage) {
+        let id = match message {
+            ServerJsonRpcMessage::Request(asked) => Some(&mut asked.id),
+            ServerJsonRpcMessage::Notification(message) => match &mut message.notification {
+                ServerNotification::CancelledNotification(cancelled) => cancelled.params.request_id.as_mut(),
+                _ => None,
+            },
+            ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_) => None,
+        };
+        if let Some(RequestId::Number(number)) = id {
+            *number += self.first_id;
+        }
+    }
+
+    /// Gives an answer of the client the id that rmcp knows. None if it is for an earlier process.
+    pub(super) fn rename_answer(&self, mut message: ClientJsonRpcMessage) -> Option<ClientJsonRpcMessage> {
+        let id = match &mut message {
+            ClientJsonRpcMessage::Response(answer) => Some(&mut answer.id),
+            ClientJsonRpcMessage::Error(answer) => answer.id.as_mut(),
+            ClientJsonRpcMessage::Request(_) | ClientJsonRpcMessage::Notification(_) => None,
+        };
+        if let Some(RequestId::Number(number)) = id {
+            *number = number.checked_sub(self.first_id).filter(|number| *number >= 0 || self.first_id == 0)?;
+        }
+        Some(message)
+    }
+}

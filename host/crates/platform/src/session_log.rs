@@ -1,0 +1,255 @@
+//! What one process notes of a client's connection for the process that takes its place if it is killed. It is in memory, in a
+//! file without a name that the supervisor of both holds.
+//!
+//! Entries are appended. From time to time they are replaced by those that are still needed, which are appended, too: then one
+//! number in the header says where the entries begin, so that whoever is killed leaves either the old ones or the new ones.
+
+use crate::sync::Mutex;
+use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+
+/// The header: where the entries begin, how many processes have had the connection, and the flags of the present one.
+const BEGIN_AT: u64 = 0;
+const TAKEN_AT: u64 = 8;
+const FLAGS_AT: u64 = 12;
+const FLAGS: usize = 3;
+/// Where the first entry is, behind the page of the header on any system: whole pages before the entries can be given back.
+const ENTRIES: u64 = 64 << 10;
+/// The kind and the length of an entry.
+const ENTRY_HEADER: usize = 5;
+
+/// Bytes below which entries are not replaced.
+const SHORT: u64 = 256 << 10;
+
+/// A flag of the header. Each is a byte, since two processes set them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum SessionFlag {
+    /// The process serves the client.
+    Serving,
+    /// The client has ended the connection.
+    ClientGone,
+    /// No process comes after this one.
+    Last,
+}
+
+/// One note. What its kind means is up to the transport.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionEntry {
+    pub kind: u8,
+    pub bytes: Vec<u8>,
+}
+
+#[derive(Debug)]
+pub struct SessionLog {
+    file: File,
+    written: Mutex<Written>,
+}
+
+#[derive(Debug)]
+struct Written {
+    begin: u64,
+    end: u64,
+    /// Bytes of the entries after they were replaced last.
+    kept: u64,
+    buffer: Vec<u8>,
+}
+
+impl SessionLog {
+    /// A new one, without entries. Fails where the system lets no other process of the user open it.
+    pub fn create() -> io::Result<Self> {
+        let file = File::from(memfd_create("portcullis-session", MemfdFlags::CLOEXEC)?);
+        file.set_len(ENTRIES)?;
+        file.write_all_at(&ENTRIES.to_le_bytes(), BEGIN_AT)?;
+        let log = Self { file, written: Mutex::new(Written::new(ENTRIES, ENTRIES)) };
+        Self::open(std::process::id(), log.descriptor())?;
+        Ok(log)
+    }
+
+    /// The descriptor under which another process of the user can open it, as long as this one has it.
+    pub fn descriptor(&self) -> i32 {
+        self.file.as_raw_fd()
+    }
+
+    /// Opens that of the process that has started this one, whose descriptor it is.
+    pub fn open_of_parent(descriptor: i32) -> io::Result<Self> {
+        Self::open(std::os::unix::process::parent_id(), descriptor)
+    }
+
+    fn open(process: u32, descriptor: i32) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).open(format!("/proc/{process}/fd/{descriptor}"))?;
+        let mut begin = [0; 8];
+        file.read_exact_at(&mut begin, BEGIN_AT)?;
+        let (begin, end) = (u64::from_le_bytes(begin), file.metadata()?.len());
+        if begin < ENTRIES || begin > end {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no log of a session"));
+        }
+        Ok(Self { file, written: Mutex::new(Written::new(begin, end)) })
+    }
+
+    /// How many processes have had the connection before.
+    pub fn earlier_processes(&self) -> io::Result<u32> {
+        let mut count = [0; 4];
+        self.file.read_exact_at(&mut count, TAKEN_AT)?;
+        Ok(u32::from_le_bytes(count))
+    }
+
+    /// Counts one more process that has had the connection, and takes all its flags away.
+    pub fn begin_next_process(&self) -> io::Result<()> {
+        self.file.write_all_at(&self.earlier_processes()?.saturating_add(1).to_le_bytes(), TAKEN_AT)?;
+        self.file.write_all_at(&[0; FLAGS], FLAGS_AT)
+    }
+
+    /// Whether it is set for the present process.
+    pub fn has(&self, flag: SessionFlag) -> bool {
+        let mut set = [0];
+        self.file.read_exact_at(&mut set, FLAGS_AT + flag as u64).is_ok() && set != [0]
+    }
+
+    pub fn set(&self, flag: SessionFlag) -> io::Result<()> {
+        self.file.write_all_at(&[1], FLAGS_AT + flag as u64)
+    }
+
+    pub fn append(&self, kind: u8, bytes: &[u8]) -> io::Result<()> {
+        let mut written = self.written.lock();
+        written.buffer.clear();
+        encode(&mut written.buffer, kind, bytes);
+        self.write(&mut written)
+    }
+
+    fn write(&self, written: &mut Written) -> io::Result<()> {
+        self.file.write_all_at(&written.buffer, written.end)?;
+        written.end += written.buffer.len() as u64;
+        Ok(())
+    }
+
+    /// Whether it is time to replace the entries by those that are still needed: it has become twice as long.
+    pub fn is_long(&self) -> bool {
+        let written = self.written.lock();
+        written.end - written.begin > (2 * written.kept).max(SHORT)
+    }
+
+    /// The last one has only what was written of it. Whoever takes the place of another process replaces them before it appends any.
+    pub fn entries(&self) -> io::Result<Vec<SessionEntry>> {
+        self.read(&self.written.lock())
+    }
+
+    fn read(&self, written: &Written) -> io::Result<Vec<SessionEntry>> {
+        let mut text = vec![0; usize::try_from(written.end - written.begin).map_err(io::Error::other)?];
+        self.file.read_exact_at(&mut text, written.begin)?;
+        let (mut rest, mut entries) = (text.as_slice(), Vec::new());
+        while let Some(([kind, length @ ..], after)) = rest.split_first_chunk::<ENTRY_HEADER>() {
+            let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX).min(after.len());
+            let (bytes, others) = after.split_at(length);
+            entries.push(SessionEntry { kind: *kind, bytes: bytes.to_vec() });
+            rest = others;
+        }
+        Ok(entries)
+    }
+
+    /// Replaces all entries.
+    pub fn replace(&self, with: impl FnOnce(Vec<SessionEntry>) -> Vec<SessionEntry>) -> io::Result<()> {
+        let mut written = self.written.lock();
+        let entries = with(self.read(&written)?);
+        let new = written.end;
+        written.buffer.clear();
+        entries.iter().for_each(|entry| encode(&mut written.buffer, entry.kind, &entry.bytes));
+        self.write(&mut written)?;
+        self.file.write_all_at(&new.to_le_bytes(), BEGIN_AT)?;
+        written.begin = new;
+        written.kept = written.end - new;
+        written.buffer = Vec::new();
+        if new > ENTRIES {
+            // The memory of the old ones, and what was less than a page of those before.
+            let unused = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            fallocate(&self.file, unused, ENTRIES, new - ENTRIES)?;
+        }
+        Ok(())
+    }
+}
+
+impl Written {
+    fn new(begin: u64, end: u64) -> Self {
+        Self { begin, end, kept: 0, buffer: Vec::new() }
+    }
+}
+
+fn encode(into: &mut Vec<u8>, kind: u8, bytes: &[u8]) {
+    into.push(kind);
+    into.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
+    into.extend_from_slice(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+
+    fn entry(kind: u8, text: &str) -> SessionEntry {
+        SessionEntry { kind, bytes: text.as_bytes().to_vec() }
+    }
+
+    fn opened(log: &SessionLog) -> SessionLog {
+        SessionLog::open(std::process::id(), log.descriptor()).unwrap()
+    }
+
+    #[test]
+    fn the_next_process_reads_what_the_last_one_has_noted() {
+        let log = SessionLog::create().unwrap();
+        assert!(opened(&log).entries().unwrap().is_empty());
+        opened(&log).replace(|entries| entries).unwrap();
+        let first = opened(&log);
+        first.append(b'a', b"one").unwrap();
+        first.append(b'b', b"").unwrap();
+        first.set(SessionFlag::Serving).unwrap();
+        assert!(log.has(SessionFlag::Serving) && !log.has(SessionFlag::ClientGone));
+        log.begin_next_process().unwrap();
+        let second = opened(&log);
+        assert!(!second.has(SessionFlag::Serving) && second.earlier_processes().unwrap() == 1);
+        assert_eq!(second.entries().unwrap(), [entry(b'a', "one"), entry(b'b', "")]);
+        second.append(b'c', b"two").unwrap();
+        assert_eq!(opened(&log).entries().unwrap().len(), 3);
+    }
+
+    #[test]
+    fn an_entry_that_was_cut_off_has_what_was_written() {
+        let log = SessionLog::create().unwrap();
+        let writing = opened(&log);
+        writing.append(b'a', b"whole").unwrap();
+        writing.append(b'b', b"cut off").unwrap();
+        let end = log.file.metadata().unwrap().len();
+        log.file.set_len(end - 4).unwrap();
+        assert_eq!(opened(&log).entries().unwrap(), [entry(b'a', "whole"), entry(b'b', "cut")]);
+        log.file.set_len(ENTRIES + 2).unwrap();
+        assert!(opened(&log).entries().unwrap().is_empty());
+    }
+
+    #[test]
+    fn replaced_entries_take_no_memory() {
+        let log = SessionLog::create().unwrap();
+        let writing = opened(&log);
+        for _ in 0..1_000 {
+            while !writing.is_long() {
+                writing.append(b'a', &[b'x'; 16 << 10]).unwrap();
+            }
+            writing.replace(|entries| entries.into_iter().take(1).chain([entry(b'b', "kept")]).collect()).unwrap();
+            assert!(!writing.is_long());
+        }
+        let entries = opened(&log).entries().unwrap();
+        assert_eq!((entries.len(), &entries[1]), (2, &entry(b'b', "kept")));
+        let memory = log.file.metadata().unwrap().blocks() * 512;
+        assert!(memory < 64 << 10, "{memory} bytes are held");
+    }
+
+    #[test]
+    fn what_is_no_log_is_refused() {
+        let file = tempfile::tempfile().unwrap();
+        assert!(SessionLog::open(std::process::id(), file.as_raw_fd()).is_err());
+        file.set_len(100).unwrap();
+        let error = SessionLog::open(std::process::id(), file.as_raw_fd()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    }
+}
