@@ -165,10 +165,15 @@ fn only_memory(sections: &[Section<'_>]) -> Option<usize> {
 /// What a module's memory begins with, its place there, and the segments that are left without it.
 fn image<'a>(sections: &[Section<'a>]) -> Option<(Vec<Segment<'a>>, Range<usize>, Vec<u8>)> {
     let memory = only_memory(sections)?;
+    let data = DataSectionReader::new(BinaryReader::new(find(sections, SectionId::Data)?, 0)).ok()?;
     // Without this section no instruction can name a segment.
-    let are_numbered = find(sections, SectionId::DataCount).is_some();
+    let count = find(sections, SectionId::DataCount).map(|count| BinaryReader::new(count, 0).read_var_u32());
+    let are_numbered = count.is_some();
+    if count.is_some_and(|count| count.ok() != Some(data.count())) {
+        return None;
+    }
     let (mut segments, mut active) = (Vec::new(), Vec::new());
-    for data in DataSectionReader::new(BinaryReader::new(find(sections, SectionId::Data)?, 0)).ok()? {
+    for data in data {
         let data = data.ok()?;
         match data.kind {
             DataKind::Passive => segments.push(Segment::Passive(data.data)),

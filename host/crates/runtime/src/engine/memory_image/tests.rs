@@ -101,6 +101,16 @@ fn custom_sections_of_a_component_are_not_compiled() {
 }
 
 #[test]
+fn a_count_of_segments_that_is_wrong_is_left_to_the_compiler() {
+    let mut counted = component(r#"(memory 1) (data (i32.const 0) "a") (func (data.drop 0))"#);
+    assert!(DividedComponent::divide(&counted).is_some());
+    // Number, size and contents of the section.
+    let at = memchr::memmem::find(&counted, &[SectionId::DataCount as u8, 1, 1]).unwrap();
+    counted[at + 2] = 2;
+    assert!(DividedComponent::divide(&counted).is_none());
+}
+
+#[test]
 fn what_is_cut_off_is_left_whole() {
     let whole = component(r#"(memory 1) (data (i32.const 0) "abcd")"#);
     for length in (0..200).chain(whole.len() - 200..whole.len()) {
