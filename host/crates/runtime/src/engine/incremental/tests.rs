@@ -144,7 +144,7 @@ fn what_is_damaged_or_gone_is_compiled_again() {
     // Notes of ours that lead nowhere.
     let note =
         format!("image-{}-{}", DividedComponent::divide(&next).unwrap().name_without_image(), author.fingerprint);
-    for image in [0..0, 8..12, 0..usize::MAX, usize::MAX..0] {
+    for image in [0..0, 8..12, 0..usize::MAX, Range { start: usize::MAX, end: 0 }] {
         let wrong = Reusable { digest: "sha256:1".into(), image };
         author.cache.put_note(&note, &serde_json::to_vec(&wrong).unwrap()).unwrap();
         assert_eq!(author.build(&next).1, "two.");
