@@ -171,6 +171,52 @@ fn another_build_of_the_host_checks_again_and_compiles_nothing() {
     assert_eq!(call(&other), (false, second));
 }
 
+/// A component whose memory begins with this number, and with enough code to be compiled apart from it.
+fn numbered(number: u8) -> Vec<u8> {
+    let text = format!(
+        r#"(component
+            (core module $m
+                (memory 1) (data (i32.const 8) "\{number:02x}") (func {nops})
+                (func (export "read") (result i32) (i32.load8_u (i32.const 8))))
+            (core instance $i (instantiate $m))
+            (func (export "read") (result u32) (canon lift (core func $i "read"))))"#,
+        nops = "nop ".repeat(300 << 10),
+    );
+    wat::parse_str(text).unwrap()
+}
+
+#[test]
+fn a_component_with_another_image_has_the_code_of_the_first() {
+    let (folder, home) = (tempfile::tempdir().unwrap(), Home::new());
+    let cache = folder.path().join("cache");
+    let call = |number: u8| {
+        let source = home.write("numbered.wasm", numbered(number));
+        let config = home.write("portcullis.toml", suite::plugin_from("numbered", &source, ""));
+        let mut command = Command::new(suite::paths::binary());
+        command.args(["call", "--config"]).arg(config).args(["numbered", "read"]).env("PORTCULLIS_CACHE", &cache);
+        let said = suite::cli::run(command).good().to_owned();
+        assert!(said.contains(&number.to_string()), "{said}");
+    };
+    (40..43).for_each(call);
+    let paths = || fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().path());
+    let is_image = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("image-");
+    let notes: Vec<_> = paths().filter(is_image).collect();
+    assert_eq!(notes.len(), 1, "all but the image is the same: {notes:?}");
+    let code: Vec<_> = paths().filter(|path| is_code(path)).map(|path| fs::read(path).unwrap()).collect();
+    assert_eq!(code.len(), 3);
+    // The MAC is different, too.
+    let differ = code[0].iter().zip(&code[1]).skip(32).filter(|(one, other)| one != other).count();
+    assert_eq!((differ, code[0].len()), (1, code[1].len()));
+    // What is damaged is not the code of the next one.
+    for path in paths().filter(|path| is_code(path)) {
+        let mut bad = fs::read(&path).unwrap();
+        let middle = bad.len() / 2;
+        bad[middle] ^= 1;
+        fs::write(path, bad).unwrap();
+    }
+    call(43);
+}
+
 #[test]
 fn a_call_that_waits_for_its_code_keeps_its_deadline() {
     let slow = suite::paths::real_plugin("hello-javascript");

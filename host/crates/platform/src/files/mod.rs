@@ -13,7 +13,7 @@ pub use folder::create_private_folder;
 pub use key_file::{read_key_file, read_or_create_key};
 pub use owner::{check_access, check_owner};
 pub use process_slot::ProcessSlot;
-pub use replace::{replace_cached_file, replace_file};
+pub use replace::{UNFINISHED, replace_cached_file, replace_file};
 
 /// The folder of a file; the current one for a name alone.
 fn folder_of(path: &Path) -> &Path {

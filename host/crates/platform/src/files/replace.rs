@@ -7,6 +7,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
+/// What a file's name begins with while it is written. A crash may leave it behind.
+pub const UNFINISHED: &str = ".portcullis-";
+
 /// Creates or replaces a file. The new one is written beside it and synced before it is renamed.
 pub fn replace_file(path: &Path, bytes: &[u8], permissions: Permissions) -> io::Result<()> {
     let file = write_beside(path, bytes, permissions)?;
@@ -25,8 +28,7 @@ pub fn replace_cached_file(path: &Path, bytes: &[u8], permissions: Permissions) 
 
 fn write_beside(path: &Path, bytes: &[u8], permissions: Permissions) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    // A crash may leave it behind.
-    builder.prefix(".portcullis-").permissions(Permissions::from_mode(0o600));
+    builder.prefix(UNFINISHED).permissions(Permissions::from_mode(0o600));
     let mut file = builder.tempfile_in(folder_of(path))?;
     file.write_all(bytes)?;
     file.as_file().set_permissions(permissions)?;

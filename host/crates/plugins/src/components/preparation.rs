@@ -1,4 +1,5 @@
-//! Finds out what a component is: the only place that parses untrusted bytes, and runs a component that was never run.
+//! Finds out what a component is: the only place that parses bytes that were never inspected, and runs a component that was
+//! never run.
 
 use super::description::Description;
 use super::error::ComponentError;

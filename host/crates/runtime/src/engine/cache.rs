@@ -8,6 +8,7 @@ use platform::files::{create_private_folder, read_or_create_key, replace_cached_
 use sha2::Sha256;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -40,6 +41,15 @@ impl TrustedCode {
 
     pub(super) fn bytes(&self) -> &[u8] {
         self.bytes.get(self.start..).unwrap_or_default()
+    }
+
+    /// Replaces the image of a guest's memory, which is data. `place` must be where the compiler has put one. False if there
+    /// is none of this length.
+    pub(super) fn replace_image(&mut self, place: &Range<usize>, image: &[u8]) -> bool {
+        let found = self.bytes.get_mut(self.start..).and_then(|code| code.get_mut(place.clone()));
+        let Some(found) = found.filter(|found| found.len() == image.len()) else { return false };
+        found.copy_from_slice(image);
+        true
     }
 }
 

@@ -1,5 +1,6 @@
 //! Removes what nobody has used for long from the cache on disk: code of plugins that are gone, and of older engines.
 
+use platform::files::UNFINISHED;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -13,6 +14,8 @@ const MAX_BYTES: u64 = 4 << 30;
 const PRECISION: Duration = Duration::from_secs(24 * 3600);
 /// What the files of the cache end with. Others are not its own, such as the key and the folders of tools.
 const KINDS: [&str; 3] = ["bin", "note", "lock"];
+/// No entry is written for so long: its process was killed.
+const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
 /// Notes that an entry is used.
 pub(super) fn mark_used(entry: &File, now: SystemTime) -> io::Result<()> {
@@ -28,20 +31,26 @@ pub(super) fn prune(folder: &Path, now: SystemTime) -> io::Result<usize> {
 }
 
 fn prune_to(folder: &Path, now: SystemTime, most: u64) -> io::Result<usize> {
-    let mut entries = Vec::new();
+    let (mut entries, mut removed) = (Vec::new(), 0);
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         // It may be gone by now: another process prunes, too.
         let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
-        let is_ours = path.extension().and_then(|end| end.to_str()).is_some_and(|end| KINDS.contains(&end));
-        if is_ours && metadata.is_file() {
-            entries.push((metadata.modified()?, metadata.len(), path));
+        if !metadata.is_file() {
+            continue;
+        }
+        let used = metadata.modified()?;
+        let is_unfinished =
+            path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes()));
+        if is_unfinished && now.duration_since(used).is_ok_and(|age| age > ABANDONED) {
+            removed += usize::from(fs::remove_file(&path).is_ok());
+        } else if path.extension().and_then(|end| end.to_str()).is_some_and(|end| KINDS.contains(&end)) {
+            entries.push((used, metadata.len(), path));
         }
     }
     entries.sort();
     let mut bytes: u64 = entries.iter().map(|(_, bytes, _)| bytes).sum();
     let is_old = |used: SystemTime| now.duration_since(used).is_ok_and(|age| age > UNUSED);
-    let mut removed = 0;
     for (used, size, path) in entries {
         if !is_old(used) && bytes <= most {
             break;
@@ -73,15 +82,17 @@ mod tests {
         for (name, days) in [("a.bin", 61), ("a.note", 61), ("b.bin", 59), ("c.bin", 2), ("d.bin", 1)] {
             write(name, days, 10);
         }
+        write(".portcullis-old", 2, 1_000);
+        write(".portcullis-new", 0, 1_000);
         mark_used(&File::open(folder.path().join("b.bin")).unwrap(), now).unwrap();
-        assert_eq!(prune_to(folder.path(), now, 1_000).unwrap(), 2);
+        assert_eq!(prune_to(folder.path(), now, 1_000).unwrap(), 3);
         assert_eq!(prune_to(folder.path(), now, 20).unwrap(), 1);
         let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         left.sort();
         assert_eq!(
             left,
-            ["b.bin", "d.bin", "key", "toolchains.bin"],
-            "b.bin was used again, and c.bin was used before d.bin"
+            [".portcullis-new", "b.bin", "d.bin", "key", "toolchains.bin"],
+            "b.bin was used again, c.bin was used before d.bin, and one file may still be written"
         );
     }
 }

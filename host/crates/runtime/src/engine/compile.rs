@@ -1,8 +1,9 @@
 //! Compiles and loads components: from the cache if possible, otherwise in the compile worker.
 
 use super::artifact;
-use super::cache::{CompileCache, TrustedCode};
+use super::cache::CompileCache;
 use super::detached_compile::compile_to_cache;
+use super::incremental::{Built, build};
 use super::profile::{Engines, Profile};
 use super::worker::{CompileWorker, time_limit};
 use std::sync::Arc;
@@ -32,7 +33,7 @@ pub struct CompiledComponent<'a> {
     pub component: Component,
     compiler: &'a Compiler,
     /// The engine's fingerprint and the code, if it is not in the cache yet.
-    unsaved: Option<(String, TrustedCode)>,
+    unsaved: Option<(String, Built)>,
 }
 
 impl Compiler {
@@ -109,17 +110,18 @@ impl Compiler {
                 return Ok(CompiledComponent { component, compiler: self, unsaved: None });
             }
         }
-        let code = self.worker.compile(component, profile).await.map_err(CompileError)?;
-        let component = artifact::load(engine, &code).map_err(|error| CompileError(format!("{error:#}")))?;
-        Ok(CompiledComponent { component, compiler: self, unsaved: Some((fingerprint, code)) })
+        let compile = |bytes| async move { self.worker.compile(bytes, profile).await };
+        let built = build(compile, &self.cache, component, &fingerprint).await.map_err(CompileError)?;
+        let component = artifact::load(engine, &built.code).map_err(|error| CompileError(format!("{error:#}")))?;
+        Ok(CompiledComponent { component, compiler: self, unsaved: Some((fingerprint, built)) })
     }
 }
 
 impl CompiledComponent<'_> {
     /// Saves the code in the cache. If that fails, the next start only takes longer.
     pub fn save(self, digest: &str) {
-        let Some((fingerprint, code)) = self.unsaved else { return };
-        if let Err(error) = self.compiler.cache.put_code(digest, &fingerprint, &code) {
+        let Some((fingerprint, built)) = self.unsaved else { return };
+        if let Err(error) = built.save(&self.compiler.cache, digest, &fingerprint) {
             tracing::warn!(%error, "cannot write compiled code to the cache");
         }
     }

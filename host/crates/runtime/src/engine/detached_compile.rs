@@ -3,6 +3,7 @@
 //! Some end all that descends from the server, so the process has no parent that does.
 
 use super::cache::CompileCache;
+use super::incremental::build;
 use super::profile::Engines;
 use super::worker::{CompileWorker, profile_name, profile_of};
 use data_encoding::HEXLOWER;
@@ -111,8 +112,10 @@ pub fn run_compile_to_cache(
     // Another process may have compiled it since.
     if cache.code(digest, fingerprint).is_none() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(to_text)?;
-        let code = runtime.block_on(CompileWorker::new(program).compile(&component, profile))?;
-        cache.put_code(digest, fingerprint, &code).map_err(to_text)?;
+        let worker = CompileWorker::new(program);
+        let compile = |bytes| worker.compile(bytes, profile);
+        let built = runtime.block_on(build(compile, &cache, &component, fingerprint))?;
+        built.save(&cache, digest, fingerprint).map_err(to_text)?;
     }
     // Whoever waits for the lock finds the code.
     let _ = std::fs::remove_file(&path);

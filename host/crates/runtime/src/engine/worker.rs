@@ -6,6 +6,7 @@ use super::profile::{self, Profile};
 use platform::confine;
 use policy::Metering;
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
+use std::borrow::Cow;
 use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -45,7 +46,7 @@ impl CompileWorker {
     }
 
     /// Compiles a component. The error is a sentence for the operator.
-    pub(super) async fn compile(&self, component: &[u8], profile: Profile) -> Result<TrustedCode, String> {
+    pub(super) async fn compile(&self, component: Cow<'_, [u8]>, profile: Profile) -> Result<TrustedCode, String> {
         let mut child = tokio::process::Command::new(&self.program)
             .args([WORKER_COMMAND, profile_name(profile)])
             .env_clear()
@@ -64,7 +65,7 @@ impl CompileWorker {
             let mut error_output = String::new();
             let send = async {
                 // Fails when the worker dies early; its exit status then says more than this error.
-                let _ = stdin.write_all(component).await;
+                let _ = stdin.write_all(&component).await;
                 drop(stdin);
             };
             let mut stdout = stdout.take(MAX_CODE + 1);

@@ -9,8 +9,8 @@ use wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAM
 use wasm_encoder::reencode::Reencode;
 use wasm_encoder::{
     CodeSection, DataCountSection, DataSection, ElementSection, EntityType, ExportKind, ExportSection, Function,
-    FunctionSection, GlobalSection, ImportSection, Instruction, MemorySection, Module, NameMap, NameSection,
-    TableSection, TypeSection,
+    FunctionSection, GlobalSection, ImportSection, Instruction, MemorySection, MemoryType, Module, NameMap,
+    NameSection, TableSection, TypeSection,
 };
 use wasmparser::{ElementKind, KnownCustom, Name, NameSectionReader, Parser, Payload, TypeRef};
 
@@ -22,6 +22,15 @@ const POST_RETURN: &str = "cabi_post_";
 /// The adapter for WASI's first preview, and what forgets its state. A module that calls nothing else of it needs no adapter.
 const ADAPTER: &str = WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME;
 const RESET: &str = "reset_adapter_state";
+
+/// A memory begins with a multiple of so many pages, or of those that it may have. The image of a next build is a little larger
+/// or smaller: if its memory is not, the host uses the code that it has compiled for this one.
+const PAGES_STEP: u64 = 16;
+
+fn rounded_up(memory: MemoryType) -> MemoryType {
+    let minimum = memory.minimum.next_multiple_of(PAGES_STEP);
+    MemoryType { minimum: memory.maximum.map_or(minimum, |most| minimum.min(most)), ..memory }
+}
 
 /// Functions that are never called become ones that trap; of what is lifted, `exported` is kept.
 pub(super) fn merge(
@@ -173,7 +182,11 @@ impl Sections {
                 Payload::TypeSection(section) => map.parse_type_section(&mut self.types, section)?,
                 Payload::FunctionSection(section) => map.parse_function_section(&mut self.functions, section)?,
                 Payload::TableSection(section) => map.parse_table_section(&mut self.tables, section)?,
-                Payload::MemorySection(section) => map.parse_memory_section(&mut self.memories, section)?,
+                Payload::MemorySection(section) => {
+                    for memory in section {
+                        self.memories.memory(rounded_up(map.memory_type(memory?)?));
+                    }
+                }
                 Payload::GlobalSection(section) => map.parse_global_section(&mut self.globals, section)?,
                 Payload::ElementSection(section) => map.parse_element_section(&mut self.elements, section)?,
                 Payload::DataSection(section) => map.parse_data_section(&mut self.data, section)?,

@@ -6,7 +6,7 @@ mod merge;
 mod outline;
 mod renumber;
 
-use super::records_as_tuples;
+use super::{passive_segments, records_as_tuples};
 use anyhow::{Context, bail};
 use std::collections::HashSet;
 use wasi_preview1_component_adapter_provider::{
@@ -21,7 +21,8 @@ pub(super) fn link(bytes: &[u8], is_never_called: impl Fn(&str, &str) -> bool) -
     let inner = component::innermost(bytes)?;
     let DecodedWasm::Component(mut resolve, world) = decode(inner)? else { bail!("these are types, not a component") };
     let component = component::read(inner)?;
-    let mut module = merge::merge(&component, is_never_called, &exported(&resolve, world))?;
+    let merged = merge::merge(&component, is_never_called, &exported(&resolve, world))?;
+    let mut module = passive_segments::remove(&merged)?;
     records_as_tuples::restore(&mut resolve)?;
     embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8)?;
     ComponentEncoder::default()
