@@ -1,5 +1,5 @@
-// Package httpclient sends the requests of net/http through the host. It adds 7 MB to a component, so use it for packages that
-// want a client, and portcullis.Send otherwise.
+// Package httpclient sends the requests of net/http through the host. `portcullis build` uses it for all requests of net/http, so that no plugin
+// needs to name it. net/http adds 7 MB to a component: use it for packages that want a client, and portcullis.Send otherwise.
 package httpclient
 
 import (
@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"time"
 
 	"portcullis"
 )
@@ -14,7 +15,7 @@ import (
 // The most that is read of an answer, and that is sent.
 const maxBody = 4 << 20
 
-// Transport is a RoundTripper. Requests must have the context of the call: http.NewRequestWithContext(ctx, ...).
+// Transport is a RoundTripper. A deadline of a request's context is its timeout, as the host has them: for the connection, the answer and each piece.
 type Transport struct{}
 
 // Client is a client with this transport. The host follows redirects, where they are granted.
@@ -23,6 +24,9 @@ var Client = &http.Client{Transport: Transport{}}
 // RoundTrip sends a request and reads the whole answer.
 func (Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	sent := portcullis.Request{Method: request.Method, URL: request.URL.String(), MaxBody: maxBody}
+	if deadline, has := request.Context().Deadline(); has {
+		sent.TimeoutMS = uint64(max(time.Until(deadline).Milliseconds(), 1))
+	}
 	for name, values := range request.Header {
 		for _, value := range values {
 			sent.Headers = append(sent.Headers, portcullis.Header{Name: name, Value: value})

@@ -4,8 +4,10 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"portcullis"
 	"portcullis/httpclient"
@@ -29,6 +31,47 @@ func init() {
 		body, err := io.ReadAll(answer.Body)
 		return answer.Status + " " + answer.Header.Get("content-type") + " " + string(body), err
 	})
+}
+
+func init() {
+	portcullis.Tool("get", "Gets, as packages do.", func(_ context.Context, _ portcullis.Nothing) (string, error) {
+		answer, err := (&http.Client{Timeout: time.Minute}).Get("https://example.com/plain")
+		if err != nil {
+			return "", err
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		return string(body), err
+	})
+}
+
+func TestPlainRequestsGoThroughTheHost(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(to http.ResponseWriter, _ *http.Request) { io.WriteString(to, "real") }))
+	defer server.Close()
+	host := portcullistest.New()
+	host.Web = func(portcullis.Request) (portcullis.Response, error) {
+		return portcullis.Response{Status: 200, Body: []byte("fake")}, nil
+	}
+	result, err := host.Call("get", nil)
+	if err != nil || portcullis.AllText(result.Content) != "fake" {
+		t.Fatal(result, err)
+	}
+	if sent := host.Sent[0]; sent.URL != "https://example.com/plain" || sent.TimeoutMS == 0 || sent.TimeoutMS > 60_000 {
+		t.Fatal(sent)
+	}
+	host.Web = nil
+	if _, err := host.Call("get", nil); err == nil || !strings.Contains(err.Error(), "denied: http does not allow") {
+		t.Fatal(err)
+	}
+	// A request of the test itself, while no tool runs.
+	answer, err := http.Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if body, err := io.ReadAll(answer.Body); err != nil || string(body) != "real" {
+		t.Fatal(string(body), err)
+	}
 }
 
 func TestRequestsGoThroughTheHost(t *testing.T) {

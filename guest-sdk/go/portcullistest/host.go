@@ -127,7 +127,11 @@ func (h *Host) Use(uses ...portcullis.ToolUse) {
 	h.samples = append(h.samples, abi.NewSampled(turn, "test", "toolUse"))
 }
 
-func (h *Host) context() context.Context { return portcullis.WithHost(context.Background(), h) }
+// begin makes the context of a call, which runs until its end.
+func (h *Host) begin() (ctx context.Context, end func()) {
+	running.begin(h)
+	return portcullis.WithHost(context.Background(), h), func() { running.end(h) }
+}
 
 // Call calls a tool with arguments that are written as JSON; nil are none. The host of a real call has checked them against the
 // schema of the tool.
@@ -139,32 +143,44 @@ func (h *Host) Call(tool string, arguments any) (portcullis.Result, error) {
 	if err != nil {
 		return portcullis.Result{}, err
 	}
-	return portcullis.Calls{}.Tool(h.context(), h.Info, tool, string(text))
+	ctx, end := h.begin()
+	defer end()
+	return portcullis.Calls{}.Tool(ctx, h.Info, tool, string(text))
 }
 
 // Read reads a resource.
 func (h *Host) Read(uri string) ([]portcullis.Content, error) {
-	return portcullis.Calls{}.Read(h.context(), h.Info, uri)
+	ctx, end := h.begin()
+	defer end()
+	return portcullis.Calls{}.Read(ctx, h.Info, uri)
 }
 
 // Get gets a prompt.
 func (h *Host) Get(prompt string, arguments map[string]string) ([]portcullis.Message, error) {
-	return portcullis.Calls{}.Get(h.context(), h.Info, prompt, arguments)
+	ctx, end := h.begin()
+	defer end()
+	return portcullis.Calls{}.Get(ctx, h.Info, prompt, arguments)
 }
 
 // Complete suggests values of an argument of a prompt; `others` are filled in already.
 func (h *Host) Complete(prompt, argument, value string, others map[string]string) ([]string, error) {
-	return portcullis.Calls{}.Complete(h.context(), h.Info, prompt, "", argument, portcullis.Typed{Value: value, Others: others})
+	ctx, end := h.begin()
+	defer end()
+	return portcullis.Calls{}.Complete(ctx, h.Info, prompt, "", argument, portcullis.Typed{Value: value, Others: others})
 }
 
 // CompleteTemplate suggests values of a variable of a template.
 func (h *Host) CompleteTemplate(pattern, variable, value string) ([]string, error) {
-	return portcullis.Calls{}.Complete(h.context(), h.Info, "", pattern, variable, portcullis.Typed{Value: value})
+	ctx, end := h.begin()
+	defer end()
+	return portcullis.Calls{}.Complete(ctx, h.Info, "", pattern, variable, portcullis.Typed{Value: value})
 }
 
 // Reconcile asks what has become of an effect of a call.
 func (h *Host) Reconcile(doubt portcullis.Doubt) portcullis.Verdict {
-	return portcullis.Calls{}.Reconcile(h.context(), h.Info, doubt)
+	ctx, end := h.begin()
+	defer end()
+	return portcullis.Calls{}.Reconcile(ctx, h.Info, doubt)
 }
 
 // ChunkTexts are the texts of all chunks, each chunk's joined.

@@ -12,7 +12,9 @@ pub(super) fn printable_lines(text: &str) -> String {
 /// Prints an error to stderr.
 pub fn print_error(text: &str) {
     let style = clap::builder::Styles::styled().get_error().to_owned();
-    anstream::eprintln!("{style}error:{style:#} {}", printable_lines(&without_codes(text)));
+    // Compilers indent by tabs, which would be shown as `\t`.
+    let text = text.replace('\t', "    ");
+    anstream::eprintln!("{style}error:{style:#} {}", printable_lines(&without_codes(&text)));
 }
 
 /// Without the numbers that the standard library adds to what the system says.

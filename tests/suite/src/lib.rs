@@ -18,6 +18,7 @@ pub mod cycles;
 mod der;
 mod digest;
 pub mod forge;
+pub mod guest_libraries;
 #[cfg(target_arch = "x86_64")]
 pub mod hijack;
 pub mod home;

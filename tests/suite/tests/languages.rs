@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod go_image;
+mod libraries;
 mod npm;
 mod packages;
 mod python_image;

@@ -17,6 +17,7 @@ mod crash;
 mod demo;
 mod document;
 mod fuzz;
+mod guest_libraries;
 mod hostile;
 mod languages;
 mod libraries;
@@ -74,6 +75,8 @@ enum Task {
     Recipe,
     /// Compares what every real client sees when the same guest asks it questions; takes agents or libraries on a journey; or lists public servers.
     Clients(clients::Options),
+    /// Builds libraries that real tools use into plugins, calls a few lines with each in the sandbox, and prints a table for each language.
+    Libraries(guest_libraries::Options),
     /// Runs the official MCP conformance suite against test components.
     Conformance(conformance::Options),
     /// Takes away the power while the durable store is written, or kills the host while tasks run, and looks for what is lost.
@@ -108,6 +111,7 @@ fn run(args: Args) -> Result<()> {
         Task::Soak(options) => soak::run(&repo, &options),
         Task::Recipe => recipe::run(&repo),
         Task::Clients(options) => clients::run(&repo, &options),
+        Task::Libraries(options) => guest_libraries::run(&repo, &options),
         Task::Conformance(options) => conformance::run(&repo, &options),
         Task::Crash(options) => crash::run(&repo, &options),
         Task::Fuzz(options) => fuzz::run(&repo, &options),

@@ -18,7 +18,8 @@ struct Tool {
 
 const NODE: Tool = Tool { name: "Node", command: &["node", "--version"], least: (20, 0), debian: "nodejs npm" };
 const NPM: Tool = Tool { name: "npm", command: &["npm", "--version"], least: (9, 0), debian: "npm" };
-const GO: Tool = Tool { name: "Go", command: &["go", "version"], least: (1, 25), debian: "golang-go" };
+const GO: Tool = Tool { name: "Go", command: &["go", "version"], least: (1, 25), debian: GO_OF_DEBIAN };
+const GO_OF_DEBIAN: &str = "golang-go, older up to Debian 13: https://go.dev/dl";
 const GCC: Tool = Tool { name: "gcc", command: &["cc", "-dumpfullversion"], least: (10, 0), debian: "gcc" };
 const CC: Tool = Tool { name: "C compiler", command: &["cc", "--version"], least: (0, 1), debian: "gcc" };
 const MAKE: Tool = Tool { name: "make", command: &["make", "--version"], least: (3, 80), debian: "make" };

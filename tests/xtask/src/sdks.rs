@@ -32,7 +32,7 @@ pub(crate) fn c(repo: &Repo) -> Result<()> {
 pub(crate) fn go(repo: &Repo) -> Result<()> {
     let unformatted =
         output(Command::new("gofmt").args(["-l", "guest-sdk/go", "tests/languages/go"]).current_dir(&repo.root))
-            .context("the tests of guest-sdk/go need Go 1.25 or newer. On Debian: `apt-get install golang-go`")?;
+            .context("the tests of guest-sdk/go need Go 1.25 or newer: https://go.dev/dl")?;
     let ours = unformatted.lines().filter(|path| !path.contains(".portcullis")).collect::<Vec<_>>();
     if !ours.is_empty() {
         bail!("some files are not formatted; `gofmt -w` mends them: {}", ours.join(" "));

@@ -42,6 +42,19 @@ pub(crate) fn copy_if_changed(from: &Path, to: &Path) -> Result<bool> {
     Ok(true)
 }
 
+/// A folder and all folders of sources below it, if it is there.
+pub(crate) fn folders(of: &Path) -> Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    if of.is_dir() && !["__pycache__", "node_modules", "tests"].iter().any(|name| of.ends_with(name)) {
+        all.push(of.to_owned());
+        for entry in fs::read_dir(of)? {
+            all.extend(folders(&entry?.path())?);
+        }
+    }
+    all.sort();
+    Ok(all)
+}
+
 /// A plain hash is enough: a stamp detects changes, not attacks.
 fn fingerprint(inputs: &[PathBuf]) -> Result<String> {
     let mut hasher = DefaultHasher::new();

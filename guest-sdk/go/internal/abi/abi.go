@@ -250,8 +250,8 @@ type Host interface {
 	SendEvent(name, payload, once string) (bool, error)
 }
 
-// TheHost is the host of this component; nil in tests.
-var TheHost Host
+// Running is the host of what has no context of a call: that of this component; in tests that of the call that runs, or nil.
+var Running = func() Host { return nil }
 
 // AllText is the texts of some content, a line each.
 func AllText(content []Content) string {

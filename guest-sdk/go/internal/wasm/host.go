@@ -15,7 +15,7 @@ import (
 	witTypes "portcullis/internal/wit/types"
 )
 
-func init() { abi.TheHost = host{} }
+func init() { abi.Running = func() abi.Host { return host{} } }
 
 type host struct{}
 

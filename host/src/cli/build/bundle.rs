@@ -108,6 +108,21 @@ impl Bundler {
         Ok(bundler)
     }
 
+    /// Lets packages find that others are not installed, which they require where they can do without. The component would import an interface
+    /// of that name.
+    pub(super) fn leave_out(&mut self, contents: &Contents) -> anyhow::Result<()> {
+        let is_ours = |name: &str| name.contains(':') || name.starts_with("portcullis-guest");
+        for name in contents.open_imports().filter(|name| !is_ours(name)) {
+            let file: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+            let file = self.work.join("absent").join(format!("package-{file}.cjs"));
+            let said = serde_json::Value::from(format!("Cannot find module '{name}'"));
+            let text = format!("throw Object.assign(new Error({said}), {{ code: \"MODULE_NOT_FOUND\" }});\n");
+            fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
+            self.common.push(format!("--alias:{name}={}", file.display()));
+        }
+        Ok(())
+    }
+
     /// One module of everything that the entry imports.
     pub(super) fn bundle(&self, name: &str, entry: &str, options: &[String]) -> anyhow::Result<Bundle> {
         let in_work = |end: &str| self.work.join(format!("{name}{end}"));

@@ -18,12 +18,16 @@ const EXPORTS: &str = "portcullis/internal/exports";
 /// What generated code needs at run time: under the name that it has there, and in the SDK.
 const RUNTIME: [&str; 2] = ["go.bytecodealliance.org/pkg/wit/", "portcullis/internal/wit/"];
 
-const GO: &str = "Go 1.25 or newer builds plugins in Go: https://go.dev. On Debian: `apt-get install golang-go`";
+const GO: &str = "Go 1.25 or newer builds plugins in Go: https://go.dev/dl (the package golang-go of Debian is older up to Debian 13)";
 const OLDEST: u32 = 25;
 /// The second numbers of versions whose runtime is known.
 const KNOWN: RangeInclusive<u32> = 25..=26;
 /// In the bindings, it has the SDK renew what must differ between the instances of a component that begins with the memory of its build.
 const IMAGE: (&str, &str) = ("wit_exports/image.go", "package wit_exports\n\nimport _ \"portcullis/internal/image\"\n");
+
+/// Compiled into the author's package if there is net/http, it has all requests go through the host. Other plugins would be 7 MB larger.
+const NET_HTTP: (&str, &str) =
+    ("zzz_portcullis_net_http.go", "package main\n\nimport _ \"portcullis/httpclient/everywhere\"\n");
 
 /// Says natively what was registered. It is compiled into the author's package for that, and is the last of its files.
 const DESCRIBE: &str = "package main
@@ -68,7 +72,9 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     };
     world.bind(options.build(), &bindings, |text| text.replace(RUNTIME[0], RUNTIME[1]))?;
     module_file(&bindings)?;
-    let overlay = go_runtime::overlay(goroot(project, &workspace)?.filter(|_| is_known).as_deref(), project)?;
+    let goroot = goroot(project, &workspace)?.filter(|_| is_known);
+    let more = if imports_net_http(project, &workspace)? { &[NET_HTTP][..] } else { &[] };
+    let overlay = go_runtime::overlay(goroot.as_deref(), project, more)?;
     let (component, starts_anew) = step("building the component", || {
         let (mut module, starts_anew) = started(project, &workspace, &overlay)?;
         world.mark(&mut module)?;
@@ -124,6 +130,13 @@ fn offers(project: &Project, workspace: &Path) -> anyhow::Result<Vec<String>> {
     ask.arg("run").arg("-overlay").arg(&overlay).arg(".");
     let said = quiet(&mut ask, GO).with_context(|| format!("cannot load {}", project.folder.display()))?;
     Ok(said.lines().last().unwrap_or_default().split_whitespace().map(ToOwned::to_owned).collect())
+}
+
+/// Whether the plugin or a package that it uses imports net/http.
+fn imports_net_http(project: &Project, workspace: &Path) -> anyhow::Result<bool> {
+    let mut list = go(project, workspace);
+    let said = quiet(list.args(["list", "-deps", "."]).env("GOOS", "wasip1").env("GOARCH", "wasm"), GO)?;
+    Ok(said.lines().any(|package| package == "net/http"))
 }
 
 /// Where Go's own packages are, if Go allows to replace them: a Go that was downloaded like a module is read-only.

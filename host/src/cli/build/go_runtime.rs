@@ -17,6 +17,35 @@ const FOLDERS: Change = Change {
 };
 const NEW_FOLDERS: &str = "\tportcullisFolders()\n";
 
+/// A transport of net/http would open a socket. The one of the SDK is registered with the default transport; all others do as it does.
+const TRANSPORTS: Change = Change {
+    file: "net/http/roundtrip.go",
+    from: "return t.roundTrip(req)\n",
+    to: "return portcullisRoundTrip(t, req)\n",
+};
+const ROUND_TRIP: (&str, &str) = (
+    "net/http/portcullis.go",
+    "package http
+
+var portcullisDefault = DefaultTransport.(*Transport)
+
+func portcullisRoundTrip(t *Transport, request *Request) (*Response, error) {
+	if request.URL != nil {
+		for _, one := range []*Transport{t, portcullisDefault} {
+			if registered := one.alternateRoundTripper(request); registered != nil {
+				if answer, err := registered.RoundTrip(request); err != ErrSkipAltProtocol {
+					return answer, err
+				}
+			}
+		}
+	}
+	return t.roundTrip(request)
+}
+",
+);
+const ALTERNATE: (&str, &str) =
+    ("net/http/transport.go", "\nfunc (t *Transport) alternateRoundTripper(req *Request) RoundTripper {\n");
+
 /// A new file beside it. `{}` is what the plugin's requests make necessary.
 const RENEW_SYSCALL: (&str, &str) = (
     "syscall/portcullis.go",
@@ -111,8 +140,9 @@ pub(super) struct Overlay {
     pub(super) renews: bool,
 }
 
-/// Writes the overlay into the plugin's folder. What the installed Go does in another way stays as it is, which costs time only.
-pub(super) fn overlay(goroot: Option<&Path>, project: &Project) -> anyhow::Result<Overlay> {
+/// Writes the overlay into the plugin's folder, with `more` files of the author's package: their names and texts. What the installed Go does in
+/// another way stays as it is, which costs time only.
+pub(super) fn overlay(goroot: Option<&Path>, project: &Project, more: &[(&str, &str)]) -> anyhow::Result<Overlay> {
     let work = project.work();
     let mut replaced = Map::new();
     let renews = match goroot {
@@ -121,6 +151,11 @@ pub(super) fn overlay(goroot: Option<&Path>, project: &Project) -> anyhow::Resul
         }
         None => false,
     };
+    for (name, text) in more {
+        let file = work.join(name);
+        fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
+        replaced.insert(project.folder.join(name).display().to_string(), file.display().to_string().into());
+    }
     let file = work.join("runtime.json");
     let text = serde_json::json!({ "Replace": replaced }).to_string();
     fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
@@ -137,6 +172,10 @@ impl Sources {
     /// Returns whether the runtime can be renewed.
     fn change_all(&self, project: &Project, replaced: &mut Map<String, Value>) -> anyhow::Result<bool> {
         self.change(&CLEARS, replaced)?;
+        let asks = self.read(ALTERNATE.0).is_some_and(|source| source.contains(ALTERNATE.1));
+        if asks && self.change(&TRANSPORTS, replaced)? {
+            self.write(ROUND_TRIP.0, ROUND_TRIP.1, replaced)?;
+        }
         let is_known = |(file, text): &(&str, &str)| self.read(file).is_some_and(|source| source.contains(text));
         if !NAMED.iter().all(is_known) || !self.change(&FOLDERS, replaced)? {
             return Ok(false);
@@ -209,7 +248,7 @@ mod tests {
         let [root, work] = [(); 2].map(|()| tempfile::tempdir().unwrap());
         known_go(root.path());
         let text = |requests: &str, file: &str| {
-            let overlay = overlay(Some(root.path()), &project(work.path(), requests)).unwrap();
+            let overlay = overlay(Some(root.path()), &project(work.path(), requests), &[]).unwrap();
             assert!(overlay.renews);
             let replaced: Value = serde_json::from_slice(&fs::read(overlay.file).unwrap()).unwrap();
             let there = root.path().join("src").join(file);
@@ -234,10 +273,33 @@ mod tests {
     }
 
     #[test]
+    fn all_transports_of_net_http_do_as_the_default_one() {
+        let [root, work] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let write = |file: &str, text: &str| {
+            let file = root.path().join("src").join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        };
+        let replaced = || {
+            let added = ("zzz.go", "package main\n");
+            let overlay = overlay(Some(root.path()), &project(work.path(), "{}"), &[added]).unwrap();
+            let replaced: Value = serde_json::from_slice(&fs::read(overlay.file).unwrap()).unwrap();
+            let by = replaced["Replace"].as_object().unwrap().values();
+            by.map(|file| fs::read_to_string(file.as_str().unwrap()).unwrap()).collect::<Vec<_>>()
+        };
+        write(TRANSPORTS.file, TRANSPORTS.from);
+        assert_eq!(replaced(), ["package main\n"], "it is not known how transports are registered");
+        write(ALTERNATE.0, ALTERNATE.1);
+        let mut texts = replaced();
+        texts.sort();
+        assert_eq!(texts, [ROUND_TRIP.1, "package main\n", TRANSPORTS.to]);
+    }
+
+    #[test]
     fn another_go_is_built_as_it_is() {
         let [root, work] = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let overlay = |root: Option<&Path>| {
-            let overlay = overlay(root, &project(work.path(), "{}")).unwrap();
+            let overlay = overlay(root, &project(work.path(), "{}"), &[]).unwrap();
             let replaced: Value = serde_json::from_slice(&fs::read(overlay.file).unwrap()).unwrap();
             (overlay.renews, replaced["Replace"].as_object().unwrap().len())
         };

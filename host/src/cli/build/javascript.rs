@@ -31,10 +31,10 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     let tools = toolchain::node()?;
     let (work, sdk) = (project.work(), project.work().join("javascript/src"));
     let main = project.folder.join(&project.main);
-    let bundler = Bundler::new(&tools, &project.folder, &work, node_built_ins::aliases(&work, &sdk, &tools)?)?;
+    let mut bundler = Bundler::new(&tools, &project.folder, &work, node_built_ins::aliases(&work, &sdk, &tools)?)?;
     // From everywhere the same SDK, so that there is one list of what was offered.
     let with_sdk = format!("--alias:portcullis-guest={}", sdk.join("index.js").display());
-    let globals = globals(&bundler, &main, &sdk)?;
+    let globals = globals(&mut bundler, &main, &sdk)?;
     let ask = format!(
         "import {:?};\n{globals}import {main:?};\nimport {{ offers, typed }} from {:?};\nconsole.log(JSON.stringify({{ exports: offers(), typed }}));\n",
         sdk.join("engine.js"),
@@ -107,12 +107,13 @@ fn conditions(project: &Project) -> String {
     conditions
 }
 
-/// What defines the global names that the plugin and its packages mention.
-fn globals(bundler: &Bundler, main: &Path, sdk: &Path) -> anyhow::Result<String> {
+/// What defines the global names that the plugin and its packages mention. What these import and is not there is found on the way.
+fn globals(bundler: &mut Bundler, main: &Path, sdk: &Path) -> anyhow::Result<String> {
     let options =
         ["--conditions=module", "--external:portcullis-guest", "--minify-whitespace", "--legal-comments=none"];
     let own = bundler.bundle("own", &format!("import {main:?};\n"), &options.map(ToOwned::to_owned))?;
     node_built_ins::check(&own.contents)?;
+    bundler.leave_out(&own.contents)?;
     let code = fs::read_to_string(&own.path).context("esbuild has written no module")?;
     let modules = web_globals::needed(&code).into_iter();
     Ok(modules.map(|module| format!("import {:?};\n", sdk.join(format!("globals/{module}.js")))).collect())

@@ -21,6 +21,7 @@ mod python;
 mod python_archives;
 mod records_as_tuples;
 mod rust;
+mod rust_c;
 mod single_module;
 mod toolchain;
 mod typescript;

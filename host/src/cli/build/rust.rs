@@ -2,13 +2,11 @@
 
 use super::command::{is_announced, quiet};
 use super::project::Project;
+use super::rust_c::{self, RUST, TARGET};
 use anyhow::{Context, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-const TARGET: &str = "wasm32-wasip2";
-const RUST: &str = "Rust builds plugins in Rust: https://rustup.rs";
 
 pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     add_target(&project.folder)?;
@@ -17,6 +15,7 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     if !is_announced() {
         cargo.arg("--quiet");
     }
+    rust_c::provide(&mut cargo, project)?;
     // What the compiler says is for the author to see.
     let out = cargo.current_dir(&project.folder).stderr(Stdio::inherit()).output();
     let out = out.with_context(|| format!("cannot start cargo. {RUST}"))?;

@@ -4,79 +4,26 @@ use super::templates::begin;
 use serde_json::{Value, json};
 use std::fs;
 use std::process::Command;
-use std::thread;
-use std::time::Duration;
-use suite::web::{Reply, Seen, Web};
-use suite::{Called, Client, Home, Ran, Server, paths, plugin_from};
+use suite::guest_libraries::{Library, World, read};
+use suite::{Called, Home, Ran, paths};
 
-/// The other server, which plays that of OpenAI, too.
-fn answer(seen: &Seen) -> Reply {
-    let body = &seen.body;
-    match seen.path() {
-        "/slow" => {
-            thread::sleep(Duration::from_secs(3));
-            Reply::new(200, "late")
-        }
-        "/busy" => Reply::new(503, "busy"),
-        "/long" => Reply::new(200, format!("{}grün", "x".repeat(1 << 20))),
-        "/length" => Reply::new(200, seen.bytes.len().to_string()),
-        "/v1/files" if body.contains("filename=\"a.json\"") => Reply::json(json!({"id": "file-1", "object": "file"})),
-        "/v1/chat/completions" if body.contains("\"stream\":true") => {
-            let part = |text: &str| json!({"id": "1", "choices": [{"index": 0, "delta": {"content": text}}]});
-            let said = format!("data: {}\n\ndata: {}\n\ndata: [DONE]\n\n", part("Hel"), part("lo"));
-            Reply::new(200, said).with("Content-Type", "text/event-stream")
-        }
-        "/v1/chat/completions" => {
-            let asked: Value = serde_json::from_str(body).unwrap();
-            let said = format!("You said {}.", asked["messages"][0]["content"].as_str().unwrap());
-            Reply::json(
-                json!({"id": "1", "choices": [{"index": 0, "message": {"role": "assistant", "content": said}}]}),
-            )
-        }
-        _ => Reply::json(json!({
-            "method": seen.method, "target": seen.target, "type": seen.header("content-type"), "body": body,
-        })),
-    }
+/// The component with the packages and with `tests/languages/npm`.
+struct Npm {
+    world: World,
 }
 
-struct World {
-    web: Web,
-    client: Client,
-}
-
-impl World {
-    /// The same plugin twice: `frugal` has no more fuel than a plugin has by default.
-    fn new() -> Self {
-        let (web, home) = (Web::serve(answer), Home::new());
-        let allowed = format!("GET,POST http://localhost:{}/", web.address.port());
-        let [from, source] = [paths::language("npm"), home.path().join("npm.wasm")];
-        let requests = format!("requests.http=[{allowed:?}]");
-        let words = [from.to_str().unwrap(), "--set", &requests, "--output", source.to_str().unwrap()];
-        suite::portcullis(&home, &[&["plugin", "manifest"][..], &words].concat()).good();
-        let grants =
-            format!("limits.memory = \"128 MiB\"\ngrants.http = [{{ allow = {allowed:?}, private = true }}]\n");
-        let config = plugin_from("npm", &source, &format!("limits.fuel = 10_000_000_000\n{grants}"))
-            + &plugin_from("frugal", &source, &grants);
-        // The port makes another component of it each time: what is compiled is not kept.
-        let cache = home.path().join("cache");
-        let server = Server::spawn(home, &config, &[], |command| {
-            command.env("PORTCULLIS_CACHE", cache);
-        });
-        server.wait_until_loaded();
-        Self { web, client: Client::of_server(server) }
-    }
-
-    fn server(&self) -> String {
-        format!("http://localhost:{}", self.web.address.port())
+impl Npm {
+    fn new(libraries: &[&Library]) -> Self {
+        Self { world: World::new(&paths::language("libraries-javascript"), libraries) }
     }
 
     fn run(&mut self, tool: &str, job: &str) -> Called {
-        self.call(&format!("npm__{tool}"), job)
+        self.call(&format!("guest__{tool}"), job)
     }
 
     fn call(&mut self, tool: &str, job: &str) -> Called {
-        let server = self.server();
-        self.client.call(tool, json!({"job": job, "server": server}))
+        let server = self.world.server();
+        self.world.client.call(tool, json!({"job": job, "server": server}))
     }
 
     fn is(&mut self, tool: &str, job: &str, expected: Value) {
@@ -90,40 +37,10 @@ fn json_of(called: &Called) -> Value {
 
 #[test]
 fn packages_of_npm_and_what_they_expect_work_in_a_component() {
-    let mut world = World::new();
-    let echo = |method: &str, target: &str, kind: Value, body: &str| json!({"method": method, "target": target, "type": kind, "body": body});
-    let json_type = || json!("application/json");
-    for (package, expected) in [
-        (
-            "axios",
-            json!([
-                echo("GET", "/echo?q=%C3%A4+b", Value::Null, ""),
-                echo("POST", "/echo", json_type(), "{\"n\":1}"),
-                "Request failed with status code 503",
-            ]),
-        ),
-        ("cheerio", json!([["1", "Two"], "<ul><li class=\"a\">1</li><li>Two</li></ul>"])),
-        ("csv-parse", json!([[{"a": "1", "b": "x, y"}], [["a", "b"], ["1", "x, y"]]])),
-        (
-            "ky",
-            json!([
-                echo("GET", "/echo?a=1", Value::Null, ""),
-                echo("POST", "/echo", json_type(), "{\"b\":2}"),
-                format!("Request failed with status code 503: GET {}/busy", world.server()),
-            ]),
-        ),
-        (
-            "luxon",
-            json!(["Thursday 6 June 2030 07:08", "2030-06-06T09:08:09.000+02:00", "June 6, 2030 at 7:08 AM UTC",]),
-        ),
-        ("nanoid", json!([21, false])),
-        ("openai", json!(["You said hi.", "Hello", "file-1"])),
-        ("turndown", json!("Hi\n==\n\na **b** [c](x)")),
-        ("uuid", json!([true, true, "e1407479-3136-56c0-9908-bb02fb0339e2"])),
-        ("yaml", json!([{"a": [1, 2], "b": {"c": "d"}, "e": {"c": "d"}}, "a:\n  - 1\n  - b: c\n"])),
-    ] {
-        world.is("use", package, expected);
-    }
+    let libraries = read("javascript");
+    let called: Vec<_> = libraries.iter().filter(|one| one.ci).collect();
+    let mut npm = Npm::new(&called);
+    npm.world.check(&called);
     let late = "the other server did not answer in time";
     let sha = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     for (name, expected) in [
@@ -174,10 +91,10 @@ fn packages_of_npm_and_what_they_expect_work_in_a_component() {
             ]),
         ),
     ] {
-        world.is("look", name, expected);
+        npm.is("look", name, expected);
     }
     // The seed of the engine's own numbers is a part of the component.
-    let [one, other] = [(), ()].map(|()| json_of(&world.run("look", "random")));
+    let [one, other] = [(), ()].map(|()| json_of(&npm.run("look", "random")));
     assert_eq!([&one[0], &one[1], &other[1]], [&json!(true), &json!(1000), &json!(1000)]);
     assert_ne!(one[2], other[2]);
     for (job, expected) in [
@@ -185,10 +102,10 @@ fn packages_of_npm_and_what_they_expect_work_in_a_component() {
         ("long form", json!(true)),
         ("long buffer", json!([true, true, "rü", "gr"])),
     ] {
-        assert_eq!(json_of(&world.call("frugal__look", job)), expected, "{job}");
+        assert_eq!(json_of(&npm.call("frugal__look", job)), expected, "{job}");
     }
-    for (tool, job) in [("use", "luxon elsewhere"), ("look", "Intl elsewhere")] {
-        let called = world.run(tool, job);
+    for (tool, job) in [("refuse", "luxon"), ("look", "Intl elsewhere")] {
+        let called = npm.run(tool, job);
         assert!(
             called.good().contains("the sandbox formats for the locale en-US only, not en-GB."),
             "{}",
@@ -196,10 +113,10 @@ fn packages_of_npm_and_what_they_expect_work_in_a_component() {
         );
     }
     // Whatever a package makes of it.
-    for (tool, job) in [("use", "axios denied"), ("use", "ky denied"), ("look", "fetch denied")] {
-        assert_eq!(world.run(tool, job).code(), "denied", "{job}");
+    for (tool, job) in [("refuse", "axios"), ("refuse", "ky"), ("look", "fetch denied")] {
+        assert_eq!(npm.run(tool, job).code(), "denied", "{job}");
     }
-    let thrown = world.run("look", "timers that throw");
+    let thrown = npm.run("look", "timers that throw");
     assert_eq!(thrown.result()["isError"], true, "{}", thrown.result());
 }
 
@@ -211,7 +128,8 @@ fn build(home: &Home, module: &str) -> Ran {
         let package = folder.join("node_modules/old");
         fs::create_dir_all(&package).unwrap();
         fs::write(package.join("package.json"), r#"{"name": "old", "version": "1.0.0", "main": "old.js"}"#).unwrap();
-        let code = "const fs = require('fs');\nexports.read = fs.readFileSync;\nexports.add = (a, b) => a + b;\n";
+        let code = "const fs = require('fs');\nexports.read = fs.readFileSync;\nexports.add = (a, b) => a + b;\n\
+                    try { require('not-there'); } catch (error) { exports.code = error.code; }\n";
         fs::write(package.join("old.js"), code).unwrap();
     }
     fs::write(folder.join("plugin.js"), module).unwrap();
@@ -234,7 +152,7 @@ fn an_author_is_told_what_there_is_in_place_of_a_module_of_node() {
     // A package that imports it may get on without. Names are found however the plugin reaches them.
     let run = "import { randomUUID } from \"node:crypto\";\nconst { random } = Math;\n\
                tool({ name: \"draw\", description: \"Draws.\", run: () => `${randomUUID().length} ${random()}` });\n\
-               tool({ name: \"run\", description: \"Runs.\", run: () => `${old.add(1, 2)}` });\n\
+               tool({ name: \"run\", description: \"Runs.\", run: () => `${old.add(1, 2)} ${old.code}` });\n\
                tool({ name: \"read\", description: \"Reads.\", run: () => old.read(\"/x\") });\n";
     let built = build(&home, &format!("{tool}import old from \"old\";\n{run}"));
     built.good();
@@ -243,7 +161,7 @@ fn an_author_is_told_what_there_is_in_place_of_a_module_of_node() {
         let config = "hello-javascript/portcullis.toml";
         suite::portcullis(&home, &["call", "hello-javascript", tool, "--config", config])
     };
-    assert_eq!(call("run").good(), "3\n");
+    assert_eq!(call("run").good(), "3 MODULE_NOT_FOUND\n");
     let [one, other] = [(), ()].map(|()| call("draw"));
     assert!(one.good().starts_with("36 0.") && one.good() != other.good(), "{one:?} {other:?}");
     assert!(
