@@ -6,8 +6,9 @@
 
 use crate::sync::Mutex;
 use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create};
+use rustix::io::pwritev;
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
@@ -55,7 +56,6 @@ struct Written {
     end: u64,
     /// Bytes of the entries after they were replaced last.
     kept: u64,
-    buffer: Vec<u8>,
 }
 
 impl SessionLog {
@@ -114,15 +114,16 @@ impl SessionLog {
     }
 
     pub fn append(&self, kind: u8, bytes: &[u8]) -> io::Result<()> {
-        let mut written = self.written.lock();
-        written.buffer.clear();
-        encode(&mut written.buffer, kind, bytes);
-        self.write(&mut written)
+        self.write(&mut self.written.lock(), kind, bytes)
     }
 
-    fn write(&self, written: &mut Written) -> io::Result<()> {
-        self.file.write_all_at(&written.buffer, written.end)?;
-        written.end += written.buffer.len() as u64;
+    fn write(&self, written: &mut Written, kind: u8, bytes: &[u8]) -> io::Result<()> {
+        let header = header(kind, bytes);
+        let done = pwritev(&self.file, &[IoSlice::new(&header), IoSlice::new(bytes)], written.end)?;
+        // Of what is very large, only a part may be written.
+        let rest = done.checked_sub(ENTRY_HEADER).and_then(|done| bytes.get(done..)).ok_or(io::ErrorKind::WriteZero)?;
+        self.file.write_all_at(rest, written.end + done as u64)?;
+        written.end += (ENTRY_HEADER + bytes.len()) as u64;
         Ok(())
     }
 
@@ -155,13 +156,12 @@ impl SessionLog {
         let mut written = self.written.lock();
         let entries = with(self.read(&written)?);
         let new = written.end;
-        written.buffer.clear();
-        entries.iter().for_each(|entry| encode(&mut written.buffer, entry.kind, &entry.bytes));
-        self.write(&mut written)?;
+        for entry in entries {
+            self.write(&mut written, entry.kind, &entry.bytes)?;
+        }
         self.file.write_all_at(&new.to_le_bytes(), BEGIN_AT)?;
         written.begin = new;
         written.kept = written.end - new;
-        written.buffer = Vec::new();
         if new > ENTRIES {
             // The memory of the old ones, and what was less than a page of those before.
             let unused = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
@@ -173,14 +173,13 @@ impl SessionLog {
 
 impl Written {
     fn new(begin: u64, end: u64) -> Self {
-        Self { begin, end, kept: 0, buffer: Vec::new() }
+        Self { begin, end, kept: 0 }
     }
 }
 
-fn encode(into: &mut Vec<u8>, kind: u8, bytes: &[u8]) {
-    into.push(kind);
-    into.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
-    into.extend_from_slice(bytes);
+fn header(kind: u8, bytes: &[u8]) -> [u8; ENTRY_HEADER] {
+    let [a, b, c, d] = u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes();
+    [kind, a, b, c, d]
 }
 
 #[cfg(test)]

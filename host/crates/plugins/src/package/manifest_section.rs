@@ -4,33 +4,59 @@ use super::manifest::Manifest;
 
 /// The bytes before the first section.
 const HEADER: usize = 8;
-/// The id of custom sections.
+/// Where the header says whether it is a module or a component, and what it says of a component.
+const LAYER: usize = 6;
+const IS_COMPONENT: u8 = 1;
+/// The ids of custom sections, and in a component of modules and components.
 const CUSTOM: u8 = 0;
+const MODULE: u8 = 1;
+const COMPONENT: u8 = 4;
 
 /// The component with this manifest. None if the bytes are no sequence of sections; a component that was inspected is.
 pub fn with_manifest(component: &[u8], manifest: &Manifest) -> Option<Vec<u8>> {
-    let (mut out, mut rest) = (component.get(..HEADER)?.to_vec(), component.get(HEADER..)?);
+    let mut out = without_manifest(component)?;
+    let json = serde_json::to_vec(manifest).ok()?;
+    let mut section = number(Manifest::SECTION.len());
+    section.extend(Manifest::SECTION.as_bytes());
+    section.extend(json);
+    add_section(&mut out, CUSTOM, &section);
+    Some(out)
+}
+
+/// Without the manifest of the component, which some SDKs have in the module inside it.
+fn without_manifest(bytes: &[u8]) -> Option<Vec<u8>> {
+    let is_component = *bytes.get(LAYER)? == IS_COMPONENT;
+    let (mut out, mut rest) = (bytes.get(..HEADER)?.to_vec(), bytes.get(HEADER..)?);
     while !rest.is_empty() {
         let whole = rest;
         let (id, after) = rest.split_first()?;
         let (size, content) = read_number(after)?;
         rest = content.get(size..)?;
-        let is_manifest = || {
-            let (length, name) = read_number(content)?;
-            Some(name.get(..length)? == Manifest::SECTION.as_bytes())
-        };
-        if *id != CUSTOM || is_manifest() != Some(true) {
-            out.extend(&whole[..whole.len() - rest.len()]);
+        let content = content.get(..size)?;
+        match *id {
+            CUSTOM if is_manifest(content) => {}
+            MODULE | COMPONENT if is_component => {
+                let inner = without_manifest(content)?;
+                match inner.len() == content.len() {
+                    true => out.extend(&whole[..whole.len() - rest.len()]),
+                    false => add_section(&mut out, *id, &inner),
+                }
+            }
+            _ => out.extend(&whole[..whole.len() - rest.len()]),
         }
     }
-    let json = serde_json::to_vec(manifest).ok()?;
-    let mut section = number(Manifest::SECTION.len());
-    section.extend(Manifest::SECTION.as_bytes());
-    section.extend(json);
-    out.push(CUSTOM);
-    out.extend(number(section.len()));
-    out.extend(section);
     Some(out)
+}
+
+fn is_manifest(custom: &[u8]) -> bool {
+    let name = read_number(custom).and_then(|(length, name)| name.get(..length));
+    name == Some(Manifest::SECTION.as_bytes())
+}
+
+fn add_section(to: &mut Vec<u8>, id: u8, content: &[u8]) {
+    to.push(id);
+    to.extend(number(content.len()));
+    to.extend(content);
 }
 
 /// A number in LEB128, and what follows it.
@@ -79,6 +105,27 @@ mod tests {
         assert!(first.starts_with(&plain) && second.starts_with(&plain) && second.len() < first.len());
         let has = |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
         assert!(has(&first, "1.0.0") && has(&second, "2.0.0") && !has(&second, "1.0.0"));
+    }
+
+    /// As components in Rust have it. A module has other sections under the ids of modules and components.
+    #[test]
+    fn a_manifest_in_the_module_inside_is_replaced() {
+        let module = [&[0, b'a', b's', b'm', 1, 0, 0, 0][..], &[MODULE, 4, 1, 0x60, 0, 0], &[COMPONENT, 1, 0]].concat();
+        let inside = |module: &[u8]| {
+            let mut component = EMPTY.to_vec();
+            add_section(&mut component, MODULE, module);
+            component
+        };
+        let mut described = module.clone();
+        let name = number(Manifest::SECTION.len());
+        add_section(&mut described, CUSTOM, &[&name, Manifest::SECTION.as_bytes(), b"1.0.0"].concat());
+        let new = manifest("2.0.0", String::new());
+        assert_eq!(with_manifest(&inside(&described), &new), with_manifest(&inside(&module), &new));
+        // In a component inside, too.
+        let mut nested = EMPTY.to_vec();
+        add_section(&mut nested, COMPONENT, &inside(&described));
+        let replaced = with_manifest(&nested, &new).unwrap();
+        assert!(!replaced.windows(5).any(|part| part == b"1.0.0") && replaced.windows(5).any(|part| part == b"2.0.0"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::lines::{Line, LineDecoder, MAX_LINE};
 use super::open_session::{RequestState, TakenOver};
 use super::outgoing::Outgoing;
-use super::resumption::Resumption;
+use super::resumption::{self, Resumption};
 use super::running::{DirectId, RunningRequests};
 use super::session_notes::Effect;
 use super::shutdown::Shutdown;
@@ -90,8 +90,9 @@ impl Connection {
         mut resumption: Resumption,
         shutdown: Shutdown,
     ) -> Self {
-        let mut lines = FramedRead::with_capacity(resumption.input(input), LineDecoder::default(), READ);
-        lines.read_buffer_mut().extend_from_slice(&resumption.take_partial());
+        let (decoder, begin) = resumption.decoder();
+        let mut lines = FramedRead::with_capacity(resumption.input(input), decoder, READ);
+        lines.read_buffer_mut().extend_from_slice(&begin);
         let outgoing = Arc::new(Outgoing::new(output, resumption.notes().cloned()));
         resumption.clear_up(&outgoing);
         Self {
@@ -123,6 +124,10 @@ impl Connection {
                 self.refuse(ErrorData::invalid_request(text, None), sent.request_id());
                 None
             }
+            Some(Ok(Line::Lost(sent))) => {
+                self.refuse(resumption::lost(), sent.request_id());
+                None
+            }
             ended => {
                 if let Some(Err(error)) = ended {
                     tracing::error!(%error, "stdin cannot be read");
@@ -147,9 +152,12 @@ impl Connection {
             TakenOver::SetUp { line, .. } | TakenOver::Request { line, state: RequestState::Begun, .. } => {
                 self.take_line(line.as_slice().into(), Some(Interrupted))
             }
+            TakenOver::Request { id, state: RequestState::Large, .. } => {
+                self.refuse(resumption::lost(), Some(id));
+                None
+            }
             TakenOver::Request { id, state: RequestState::BegunAgain, .. } => {
-                let text = "the server has ended twice while it served this request, and does not serve it again";
-                self.refuse(ErrorData::internal_error(text, None), Some(id));
+                self.refuse(resumption::ended_twice(), Some(id));
                 None
             }
         }

@@ -17,6 +17,8 @@ pub(super) enum Line {
     Text(BytesMut),
     /// Only its ends were kept.
     TooLong(SentText),
+    /// An earlier process had read its beginning, and had not kept it.
+    Lost(SentText),
 }
 
 #[derive(Default)]
@@ -25,6 +27,18 @@ pub(super) struct LineDecoder {
     searched: usize,
     /// What is kept of a line that is too long.
     skipping: Option<SentText>,
+    /// Whether it is one that an earlier process began to read.
+    is_lost: bool,
+}
+
+impl LineDecoder {
+    /// Goes on with a line of which an earlier process kept these ends.
+    pub(super) fn within(begin: &[u8], end: &[u8]) -> Self {
+        let mut sent = SentText::default();
+        sent.add_part(begin);
+        sent.add_part(end);
+        Self { skipping: Some(sent), is_lost: true, ..Self::default() }
+    }
 }
 
 impl Decoder for LineDecoder {
@@ -49,7 +63,7 @@ impl Decoder for LineDecoder {
         Ok(Some(match too_long {
             Some(mut sent) => {
                 sent.add_part(&line);
-                Line::TooLong(sent)
+                if std::mem::take(&mut self.is_lost) { Line::Lost(sent) } else { Line::TooLong(sent) }
             }
             None => Line::Text(line),
         }))
@@ -96,7 +110,7 @@ mod tests {
         let lines = futures::executor::block_on(reader.collect::<Vec<_>>());
         let text = |line| match line {
             Line::Text(line) => Some(String::from_utf8(line.into()).unwrap()),
-            Line::TooLong(_) => None,
+            Line::TooLong(_) | Line::Lost(_) => None,
         };
         lines.into_iter().map(|line| text(line.unwrap())).collect()
     }

@@ -1,6 +1,7 @@
 //! What is open of a client's connection, as the notes of the process say that had it: what the client has set up, which of its
 //! requests are not answered, what it was asked, and the line that was being read or written.
 
+use crate::transport::sent_text::request_id;
 use platform::session_log::SessionEntry;
 use rmcp::model::RequestId;
 use serde::Deserialize;
@@ -27,15 +28,24 @@ pub(super) mod kind {
     pub(super) const BEGUN: u8 = b'b';
     /// The same, and a process has ended with it before.
     pub(super) const BEGUN_AGAIN: u8 = b'r';
+    /// The id of a request that is not answered and is too large to be kept.
+    pub(super) const LARGE: u8 = b'l';
+    /// The end of a line of which only the beginning was kept, which is the entry before.
+    pub(super) const CUT: u8 = b'x';
 }
 
+/// Bytes of a line that is kept. Of a larger request the id is kept, so that it can be answered. Bounds the memory for what a client sends
+/// in large messages.
+const MAX_KEPT: usize = 64 << 10;
+/// Of an `initialize`, and of a line that has no end yet.
+const MAX_INITIALIZE: usize = 1 << 20;
+/// Bytes of a longer line that are kept at both ends, where its id is looked for.
+const MAX_BEGIN: usize = 1 << 10;
+const MAX_END: usize = 256;
 /// Subscriptions that are set up again, and bytes of the request of each. The server refuses further ones and longer URIs; bounds
 /// what a client takes that goes on to ask.
 const MAX_SUBSCRIBED: usize = crate::subscriptions::listen::MAX_URIS;
 const MAX_SUBSCRIBE: usize = 8 << 10;
-
-/// Bytes of a line of which the rest is not there yet. The decoder skips longer lines.
-const MAX_PARTIAL: usize = super::lines::MAX_LINE + 2;
 
 #[derive(Default)]
 pub(super) struct OpenSession {
@@ -44,9 +54,17 @@ pub(super) struct OpenSession {
     by_id: HashMap<RequestId, u64>,
     last: u64,
     asked: Vec<RequestId>,
-    /// The beginning of a line.
-    partial: Vec<u8>,
+    partial: PartialLine,
     is_torn: bool,
+}
+
+/// A line that has no end yet.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct PartialLine {
+    /// All of it, if the end is not there.
+    pub(super) begin: Vec<u8>,
+    /// The end of what was read of a line that is too long to be kept.
+    pub(super) end: Option<Vec<u8>>,
 }
 
 /// A message that has set something up which lasts as long as the session.
@@ -73,6 +91,8 @@ pub(super) enum RequestState {
     Begun,
     /// Two processes have ended with it.
     BegunAgain,
+    /// It is too large to be kept.
+    Large,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,6 +157,12 @@ impl OpenSession {
                 }
                 kind::BEGUN => open.add_line(&bytes, RequestState::Begun),
                 kind::BEGUN_AGAIN => open.add_line(&bytes, RequestState::BegunAgain),
+                kind::LARGE => {
+                    if let Ok(id) = serde_json::from_slice(&bytes) {
+                        open.add_large(id);
+                    }
+                }
+                kind::CUT => open.partial.end = Some(bytes),
                 kind::ASKED => open.asked.extend(serde_json::from_slice::<RequestId>(&bytes)),
                 // Of a later version of this program.
                 _ => {}
@@ -155,23 +181,23 @@ impl OpenSession {
         self.entries_with(|state, method| match (state, method) {
             (RequestState::Waiting, _) | (_, Method::Listen) => RequestState::Begun,
             (RequestState::Begun | RequestState::BegunAgain, _) => RequestState::BegunAgain,
+            (RequestState::Large, _) => RequestState::Large,
         })
     }
 
     fn entries_with(&self, state: impl Fn(RequestState, Method) -> RequestState) -> Vec<SessionEntry> {
         let set_up = self.set_up.iter().map(|it| (kind::SET_UP, it.line.clone()));
-        let requests = self.requests.values().map(|it| {
-            let kind = match state(it.state, it.method) {
-                RequestState::Waiting => kind::WAITING,
-                RequestState::Begun => kind::BEGUN,
-                RequestState::BegunAgain => kind::BEGUN_AGAIN,
-            };
-            (kind, it.line.clone())
+        let requests = self.requests.values().map(|it| match state(it.state, it.method) {
+            RequestState::Waiting => (kind::WAITING, it.line.clone()),
+            RequestState::Begun => (kind::BEGUN, it.line.clone()),
+            RequestState::BegunAgain => (kind::BEGUN_AGAIN, it.line.clone()),
+            RequestState::Large => (kind::LARGE, serde_json::to_vec(&it.id).unwrap_or_default()),
         });
         let asked = self.asked.iter().filter_map(|id| Some((kind::ASKED, serde_json::to_vec(id).ok()?)));
         let torn = self.is_torn.then(|| (kind::WRITING, Vec::new()));
-        let partial = (!self.partial.is_empty()).then(|| (kind::INPUT, self.partial.clone()));
-        let all = set_up.chain(requests).chain(asked).chain(torn).chain(partial);
+        let begin = (!self.partial.begin.is_empty()).then(|| (kind::INPUT, self.partial.begin.clone()));
+        let end = self.partial.end.clone().map(|end| (kind::CUT, end));
+        let all = set_up.chain(requests).chain(asked).chain(torn).chain(begin).chain(end);
         all.map(|(kind, bytes)| SessionEntry { kind, bytes }).collect()
     }
 
@@ -186,7 +212,7 @@ impl OpenSession {
     }
 
     /// The lines that the next process serves first, and the beginning of the one that it reads then.
-    pub(super) fn take_over(self) -> (Vec<TakenOver>, Vec<u8>) {
+    pub(super) fn take_over(self) -> (Vec<TakenOver>, PartialLine) {
         let set_up = self.set_up.into_iter().map(|SetUp { id, line, .. }| TakenOver::SetUp { answered: id, line });
         let requests = self.requests.into_values();
         let requests = requests.map(|OpenRequest { id, state, line, .. }| TakenOver::Request { id, state, line });
@@ -196,21 +222,36 @@ impl OpenSession {
     fn add_input(&mut self, mut bytes: &[u8]) {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (line, rest) = bytes.split_at(end + 1);
-            if self.partial.is_empty() {
-                self.add_line(line, RequestState::Begun);
-            } else {
-                self.extend_partial(line);
-                let line = std::mem::take(&mut self.partial);
-                self.add_line(&line, RequestState::Begun);
+            let mut whole = std::mem::take(&mut self.partial);
+            match whole.begin.is_empty() {
+                true => self.add_line(line, RequestState::Begun),
+                false => {
+                    whole.extend(line);
+                    self.add_long_line(&whole);
+                }
             }
             bytes = rest;
         }
-        self.extend_partial(bytes);
+        self.partial.extend(bytes);
     }
 
-    fn extend_partial(&mut self, bytes: &[u8]) {
-        let room = MAX_PARTIAL.saturating_sub(self.partial.len());
-        self.partial.extend_from_slice(&bytes[..room.min(bytes.len())]);
+    fn add_long_line(&mut self, PartialLine { begin, end }: &PartialLine) {
+        match end {
+            None => self.add_line(begin, RequestState::Begun),
+            Some(end) => drop(request_id(begin, end).map(|id| self.add_large(id))),
+        }
+    }
+
+    fn add_large(&mut self, id: RequestId) {
+        let (method, about, line) = (Method::Other, String::new(), Vec::new());
+        self.add_request(OpenRequest { id, method, about, state: RequestState::Large, line });
+    }
+
+    fn add_request(&mut self, request: OpenRequest) {
+        self.remove(&request.id);
+        self.last += 1;
+        self.by_id.insert(request.id.clone(), self.last);
+        self.requests.insert(self.last, request);
     }
 
     /// What cannot be read was answered at once, or is no request.
@@ -224,12 +265,12 @@ impl OpenSession {
         let params = params.unwrap_or_default();
         match (method.as_deref(), id) {
             (Some(method), Some(id)) => {
-                self.remove(&id);
-                self.last += 1;
-                self.by_id.insert(id.clone(), self.last);
+                let method = Method::from_name(method);
+                if line.len() > if method == Method::Initialize { MAX_INITIALIZE } else { MAX_KEPT } {
+                    return self.add_large(id);
+                }
                 let about = params.uri.unwrap_or_default().into_owned();
-                let request = OpenRequest { id, method: Method::from_name(method), about, state, line: line.to_vec() };
-                self.requests.insert(self.last, request);
+                self.add_request(OpenRequest { id, method, about, state, line: line.to_vec() });
             }
             (Some("notifications/initialized"), None) => {
                 let line = line.to_vec();
@@ -292,6 +333,23 @@ impl OpenSession {
 
     fn remove(&mut self, id: &RequestId) -> Option<OpenRequest> {
         self.requests.remove(&self.by_id.remove(id)?)
+    }
+}
+
+impl PartialLine {
+    fn extend(&mut self, bytes: &[u8]) {
+        if self.end.is_none() && self.begin.len() + bytes.len() <= MAX_INITIALIZE {
+            self.begin.extend_from_slice(bytes);
+            return;
+        }
+        let end = self.end.get_or_insert_default();
+        if end.is_empty() {
+            end.extend_from_slice(&self.begin[self.begin.len().saturating_sub(MAX_END)..]);
+            self.begin.extend_from_slice(&bytes[..bytes.len().min(MAX_BEGIN)]);
+            self.begin.truncate(MAX_BEGIN);
+        }
+        end.extend_from_slice(&bytes[bytes.len().saturating_sub(MAX_END)..]);
+        end.drain(..end.len().saturating_sub(MAX_END));
     }
 }
 

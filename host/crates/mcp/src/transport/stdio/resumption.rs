@@ -1,10 +1,12 @@
 //! A connection that an earlier process had: its requests are served again or answered, and nothing of the two processes is mixed up.
 
-use super::open_session::TakenOver;
+use super::lines::LineDecoder;
+use super::open_session::{PartialLine, TakenOver};
 use super::outgoing::Outgoing;
 use super::session_notes::{Effect, NotedInput, SessionNotes};
 use platform::session_log::SessionLog;
 use platform::standard_streams::Input;
+use rmcp::ErrorData;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage,
     ServerNotification,
@@ -17,12 +19,25 @@ use std::sync::Arc;
 /// what an earlier one has asked must never be taken for another.
 const IDS: i64 = 1 << 32;
 
+/// The answer to a message of which this process has a part only.
+pub(super) fn lost() -> ErrorData {
+    let text = "the server was killed while it had this message, which is too large to be noted for another process; it is unknown what \
+                was done";
+    ErrorData::internal_error(text, None)
+}
+
+/// The answer to a request that may be what ends processes.
+pub(super) fn ended_twice() -> ErrorData {
+    let text = "the server has ended twice while it served this request, and does not serve it again";
+    ErrorData::internal_error(text, None)
+}
+
 /// Without notes, there is no other process.
 #[derive(Default)]
 pub(super) struct Resumption {
     notes: Option<Arc<SessionNotes>>,
     lines: VecDeque<TakenOver>,
-    partial: Vec<u8>,
+    partial: PartialLine,
     asked: Vec<RequestId>,
     is_torn: bool,
     /// What the client knows the answers to.
@@ -61,9 +76,13 @@ impl Resumption {
         }
     }
 
-    /// The beginning of the line that is read first.
-    pub(super) fn take_partial(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.partial)
+    /// What divides the input into lines, and the beginning of the line that is read first.
+    pub(super) fn decoder(&mut self) -> (LineDecoder, Vec<u8>) {
+        let PartialLine { begin, end } = std::mem::take(&mut self.partial);
+        match end {
+            Some(end) => (LineDecoder::within(&begin, &end), Vec::new()),
+            None => (LineDecoder::default(), begin),
+        }
     }
 
     /// Ends the line that was being written, and takes back what nobody waits for any more.
