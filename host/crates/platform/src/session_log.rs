@@ -113,8 +113,11 @@ impl SessionLog {
         self.file.write_all_at(&[1], FLAGS_AT + flag as u64)
     }
 
-    pub fn append(&self, kind: u8, bytes: &[u8]) -> io::Result<()> {
-        self.write(&mut self.written.lock(), kind, bytes)
+    /// Whether it is time then to replace the entries by those that are still needed: they have become twice as long.
+    pub fn append(&self, kind: u8, bytes: &[u8]) -> io::Result<bool> {
+        let mut written = self.written.lock();
+        self.write(&mut written, kind, bytes)?;
+        Ok(written.end - written.begin > (2 * written.kept).max(SHORT))
     }
 
     fn write(&self, written: &mut Written, kind: u8, bytes: &[u8]) -> io::Result<()> {
@@ -125,12 +128,6 @@ impl SessionLog {
         self.file.write_all_at(rest, written.end + done as u64)?;
         written.end += (ENTRY_HEADER + bytes.len()) as u64;
         Ok(())
-    }
-
-    /// Whether it is time to replace the entries by those that are still needed: it has become twice as long.
-    pub fn is_long(&self) -> bool {
-        let written = self.written.lock();
-        written.end - written.begin > (2 * written.kept).max(SHORT)
     }
 
     /// The last one has only what was written of it. Whoever takes the place of another process replaces them before it appends any.
@@ -231,11 +228,8 @@ mod tests {
         let log = SessionLog::create().unwrap();
         let writing = opened(&log);
         for _ in 0..1_000 {
-            while !writing.is_long() {
-                writing.append(b'a', &[b'x'; 16 << 10]).unwrap();
-            }
+            while !writing.append(b'a', &[b'x'; 16 << 10]).unwrap() {}
             writing.replace(|entries| entries.into_iter().take(1).chain([entry(b'b', "kept")]).collect()).unwrap();
-            assert!(!writing.is_long());
         }
         let entries = opened(&log).entries().unwrap();
         assert_eq!((entries.len(), &entries[1]), (2, &entry(b'b', "kept")));

@@ -70,14 +70,6 @@ impl SessionNotes {
         Ok((Arc::new(Self { log, has_failed: AtomicBool::new(false) }), open, earlier))
     }
 
-    fn read(&self, bytes: &[u8]) {
-        self.note(kind::INPUT, bytes);
-        if self.log.is_long() {
-            let kept = |entries: Vec<SessionEntry>| OpenSession::read(entries).entries();
-            self.check(self.log.replace(kept));
-        }
-    }
-
     /// More is about to be written than is written at once.
     pub(super) fn is_writing(&self) {
         self.note(kind::WRITING, b"");
@@ -102,7 +94,9 @@ impl SessionNotes {
     }
 
     fn note(&self, kind: u8, bytes: &[u8]) {
-        self.check(self.log.append(kind, bytes));
+        let kept = |entries: Vec<SessionEntry>| OpenSession::read(entries).entries();
+        let noted = self.log.append(kind, bytes);
+        self.check(noted.and_then(|is_long| if is_long { self.log.replace(kept) } else { Ok(()) }));
     }
 
     /// A process that knows only a part would answer wrongly, so there is none after this one.
@@ -128,8 +122,31 @@ impl AsyncRead for NotedInput {
         let before = buffer.filled().len();
         let read = ready!(Pin::new(&mut self.input).poll_read(cx, buffer));
         if let Some(new) = buffer.filled().get(before..).filter(|new| !new.is_empty()) {
-            self.notes.read(new);
+            self.notes.note(kind::INPUT, new);
         }
         Poll::Ready(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+
+    /// A call may stream for hours while its client sends nothing.
+    #[test]
+    fn notes_of_what_is_written_stay_short() {
+        let log = SessionLog::create().unwrap();
+        let file = format!("/proc/self/fd/{}", log.descriptor());
+        let (notes, ..) = SessionNotes::begin(log).unwrap();
+        notes.note(kind::INPUT, b"{\"id\":1,\"method\":\"tools/call\"}\n");
+        for _ in 0..200_000 {
+            notes.is_writing();
+            notes.has_written(b"");
+        }
+        let bytes = std::fs::metadata(file).unwrap().blocks() * 512;
+        assert!(bytes <= 512 << 10, "{bytes} bytes");
+        let open = OpenSession::read(notes.log.entries().unwrap());
+        assert_eq!(open.take_over().0.len(), 1);
     }
 }
