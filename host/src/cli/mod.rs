@@ -203,11 +203,12 @@ fn run_command(cli: Cli) -> anyhow::Result<ExitCode> {
                 return supervisor.run();
             }
             let mut is_over_stdio = command.is_over_stdio();
-            let served = command.confined().and_then(|serving| {
+            let session_log = command.session_log()?;
+            let served = command.confined(session_log.clone()).and_then(|serving| {
                 is_over_stdio = serving.is_over_stdio();
                 block_on(&global.log_filter(crate::config::log_filter()), serving.run())
             });
-            served.or_else(|error| serve::fail(error, is_over_stdio))
+            served.or_else(|error| serve::fail(error, is_over_stdio, session_log.as_deref()))
         }
         Command::Dev(command) => {
             let mut is_over_stdio = command.is_over_stdio();
@@ -215,7 +216,7 @@ fn run_command(cli: Cli) -> anyhow::Result<ExitCode> {
                 is_over_stdio = developing.is_over_stdio();
                 block_on(&global.log_filter(crate::config::log_filter()), developing.run())
             });
-            served.or_else(|error| serve::fail(error, is_over_stdio))
+            served.or_else(|error| serve::fail(error, is_over_stdio, None))
         }
         Command::Agent(command) => block_on(&global.log_filter(crate::config::quiet_log_filter()), command.run()),
         Command::Call(command) => block_on(&global.log_filter(crate::config::call_log_filter()), command.run()),

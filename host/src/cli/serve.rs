@@ -2,7 +2,7 @@
 
 use super::confinement::confinement_needs;
 use super::options::ConfigFile;
-use super::stop_signals::stop_signals;
+use super::stop_signals::{stop_signals, supervised_stop_signals};
 use super::supervisor::{SESSION_LOG, Supervisor};
 use super::text::print_error;
 use crate::config::{Config, parse_listen_address};
@@ -32,6 +32,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 #[derive(clap::Args)]
 pub(super) struct Serve {
@@ -69,12 +70,18 @@ pub(super) struct Serving {
     /// Whether this process also builds a plugin, with the author's tools.
     builds: bool,
     /// For the process that takes the place of this one.
-    session_log: Option<SessionLog>,
+    session_log: Option<Arc<SessionLog>>,
 }
 
-/// Ends a server that cannot start, or not go on: its client hears why, too.
-pub(super) fn fail(error: anyhow::Error, is_over_stdio: bool) -> anyhow::Result<ExitCode> {
-    if !is_over_stdio || std::io::stdin().is_terminal() {
+/// Ends a server that cannot start, or not go on: its client hears why, too, unless it has been served before. What it sends then is
+/// for the next process.
+pub(super) fn fail(
+    error: anyhow::Error,
+    is_over_stdio: bool,
+    session_log: Option<&SessionLog>,
+) -> anyhow::Result<ExitCode> {
+    let was_served = session_log.is_some_and(SessionLog::has_been_served);
+    if !is_over_stdio || was_served || std::io::stdin().is_terminal() {
         return Err(error);
     }
     let reason = format!("{error:#}");
@@ -95,25 +102,32 @@ impl Serve {
         self.http.is_none() && !is_stdin(&self.file.config)
     }
 
+    /// That of the supervisor, with which this process ends.
+    pub(super) fn session_log(&self) -> anyhow::Result<Option<Arc<SessionLog>>> {
+        let Some(descriptor) = self.session_log else { return Ok(None) };
+        let log = signals::end_with_parent().and_then(|()| SessionLog::open_of_parent(descriptor));
+        let log = log.context("cannot open the session log of the supervisor: start it with --no-supervisor")?;
+        Ok(Some(Arc::new(log)))
+    }
+
     /// Loads the configuration and gives up all rights that it does not need.
-    pub(super) fn confined(self) -> anyhow::Result<Serving> {
-        let session_log = self.session_log.map(open_session_log).transpose()?;
+    pub(super) fn confined(self, session_log: Option<Arc<SessionLog>>) -> anyhow::Result<Serving> {
         let mut config = Config::load_with_own_state(&self.file.config)?;
         config.http = self.http.or(config.http);
         ensure!(
             config.http.is_some() || !is_stdin(&self.file.config),
             "the configuration comes from stdin, where the client would be: serve over HTTP with --http, or write it into a file"
         );
+        ensure!(
+            config.http.is_none() || session_log.is_none(),
+            "{} serves over HTTP now, and this client is connected over stdio: connect to {}, or remove `server.http`",
+            self.file.config.display(),
+            config.http.map(|address| address.to_string()).unwrap_or_default()
+        );
         config.confine &= !self.no_confine;
         config.auth.anonymous |= self.insecure;
         Ok(Serving { strict: self.strict, session_log, ..Serving::confined(config, &self.file.config, false)? })
     }
-}
-
-/// Of the supervisor, with which this process ends.
-fn open_session_log(descriptor: i32) -> anyhow::Result<SessionLog> {
-    let log = signals::end_with_parent().and_then(|()| SessionLog::open_of_parent(descriptor));
-    log.context("cannot open the log of the session that the supervisor has: start it with --no-supervisor")
 }
 
 /// Whether a path leads to this process's stdin.
@@ -160,7 +174,7 @@ impl Serving {
     }
 
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
-        let (stop, force_stop) = stop_signals()?;
+        let (stop, force_stop) = if self.session_log.is_some() { supervised_stop_signals() } else { stop_signals() }?;
         self.run_until(stop, force_stop).await
     }
 
@@ -209,7 +223,8 @@ impl Serving {
                 anyhow::bail!("{problem}");
             }
         }
-        tokio::spawn(stop.clone().run_until_cancelled_owned(host::load_plugins(plugins, config.clone(), needs)));
+        // Also while the server stops: requests that run wait for it.
+        let _loading = AbortOnDropHandle::new(tokio::spawn(host::load_plugins(plugins, config.clone(), needs)));
         tokio::spawn(stop.clone().run_until_cancelled_owned(report_ready(host.catalog.clone(), host.upstreams.len())));
         let stand_in_tools = config.stand_in_tools.as_deref().map(read_stand_in_tools).transpose()?.map(Arc::new);
         let store = host::open_durable_store(&config, clock.clone()).await;

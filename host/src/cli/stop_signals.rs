@@ -2,28 +2,68 @@
 
 use platform::signals;
 use std::io;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 /// Two tokens: the first SIGTERM, SIGINT (Ctrl-C) or SIGHUP cancels the first, the next one the second, which forces the stop.
 pub(super) fn stop_signals() -> io::Result<(CancellationToken, CancellationToken)> {
+    tokens(|mut stops| async move {
+        stops.next().await;
+    })
+}
+
+/// The same for a process that has a supervisor. Whoever signals all processes of a name or of a service reaches both, and its
+/// supervisor passes on what it is told, so the same signal twice means nothing: SIGQUIT forces the stop, which only the supervisor
+/// sends.
+pub(super) fn supervised_stop_signals() -> io::Result<(CancellationToken, CancellationToken)> {
+    let mut quit = signal(SignalKind::quit())?;
+    // It is for the supervisor, and would end this process.
+    let replace = signal(SignalKind::user_defined2())?;
+    tokens(|_| async move {
+        quit.recv().await;
+        drop(replace);
+    })
+}
+
+/// `forced` waits for what cancels the second one.
+fn tokens<F: Future<Output = ()> + Send>(
+    forced: impl FnOnce(Stops) -> F + Send + 'static,
+) -> io::Result<(CancellationToken, CancellationToken)> {
     let (stop, force_stop) = (CancellationToken::new(), CancellationToken::new());
-    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let mut hangup = if signals::is_hangup_ignored() { None } else { Some(signal(SignalKind::hangup())?) };
-    let steps = [
-        (stop.clone(), "stopping: running calls have 9 s to end; another signal ends them at once"),
-        (force_stop.clone(), "ending all calls"),
-    ];
+    let (stopped, ended) = (stop.clone(), force_stop.clone());
+    let mut stops = Stops::listen()?;
     tokio::spawn(async move {
-        for (token, step) in steps {
-            tokio::select! {
-                _ = term.recv() => {}
-                _ = int.recv() => {}
-                Some(_) = async { hangup.as_mut()?.recv().await } => {}
-            }
-            tracing::info!("{step}");
-            token.cancel();
-        }
+        stops.next().await;
+        tracing::info!("stopping: running calls have 9 s to end; another signal ends them at once");
+        stopped.cancel();
+        forced(stops).await;
+        tracing::info!("ending all calls");
+        ended.cancel();
     });
     Ok((stop, force_stop))
+}
+
+/// What asks a process to end.
+pub(super) struct Stops {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Option<Signal>,
+}
+
+impl Stops {
+    pub(super) fn listen() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: if signals::is_hangup_ignored() { None } else { Some(signal(SignalKind::hangup())?) },
+        })
+    }
+
+    pub(super) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+            Some(_) = async { self.hangup.as_mut()?.recv().await } => {}
+        }
+    }
 }

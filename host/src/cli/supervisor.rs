@@ -3,6 +3,7 @@
 //! server again that has ended.
 
 use super::options::ConfigFile;
+use super::stop_signals::Stops;
 use anyhow::Context;
 use platform::clock::{Clock, SystemClock};
 use platform::session_log::{SessionFlag, SessionLog};
@@ -13,7 +14,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::collections::VecDeque;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus};
 use std::time::Duration;
 use tokio::process::{Child, Command};
@@ -25,6 +26,8 @@ pub(super) const SESSION_LOG: &str = "session-log";
 /// How often a process may take the place of another in [`PERIOD`]. Bounds the work with a client or a plugin that kills each one.
 const MAX_RESTARTS: usize = 5;
 const PERIOD: Duration = Duration::from_secs(60);
+/// The program of this process, also if its file was replaced.
+const RUNNING: &str = "/proc/self/exe";
 
 pub(super) struct Supervisor {
     log: SessionLog,
@@ -80,50 +83,82 @@ impl Supervisor {
         let mut signals = Signals::listen()?;
         loop {
             let mut serving = self.start()?;
-            let status = self.wait(&mut serving, &mut signals).await?;
+            let Ended { status, was_replaced } = self.wait(&mut serving, &mut signals).await?;
             let has = |flag| self.log.has(flag);
-            if !has(SessionFlag::Serving) || has(SessionFlag::ClientGone) || has(SessionFlag::Last) {
+            if has(SessionFlag::ClientGone) || has(SessionFlag::Last) {
                 return Ok(exit_code(status));
             }
-            if !self.restarts.may_be_one_more(SystemClock.awake()) {
-                let seconds = PERIOD.as_secs();
-                tracing::error!(%status, "the serving process has ended, as {MAX_RESTARTS} did within {seconds} s, so no other is started");
-                return Ok(exit_code(status));
-            }
-            match status.success() {
-                true => tracing::info!("another process takes the place of the one that served"),
-                false => tracing::error!(%status, "the serving process has ended; another one takes its place"),
+            let is_new = self.program != Path::new(RUNNING);
+            match has(SessionFlag::Serving) {
+                true if was_replaced => tracing::info!("another process takes the place of the one that served"),
+                true if self.restarts.may_be_one_more(SystemClock.awake()) => {
+                    tracing::error!(%status, "the serving process has ended; another one takes its place")
+                }
+                true => {
+                    let seconds = PERIOD.as_secs();
+                    tracing::error!(%status, "the serving process has ended, as {MAX_RESTARTS} did within {seconds} s, so no other is started");
+                    return Ok(exit_code(status));
+                }
+                // An update that went wrong must not end the session.
+                false if self.log.has_been_served() && is_new => {
+                    tracing::error!(%status, "{} does not serve; the program that served before goes on", self.program.display());
+                    self.program = RUNNING.into();
+                }
+                false => return Ok(exit_code(status)),
             }
             self.log.begin_next_process()?;
         }
     }
 
     fn start(&self) -> anyhow::Result<Child> {
-        // While a version is installed, the file may be missing for a moment.
-        let running = PathBuf::from("/proc/self/exe");
-        let program = if self.program.is_file() { &self.program } else { &running };
+        let serving = self.spawn(&self.program);
+        // While a version is installed, the file may be missing or incomplete for a moment.
+        serving.or_else(|_| self.spawn(Path::new(RUNNING))).context("cannot start the process that serves")
+    }
+
+    fn spawn(&self, program: &Path) -> std::io::Result<Child> {
+        let mut arguments: Vec<_> = std::env::args_os().skip(1).collect();
+        // No options come behind `--`.
+        let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
+        arguments.insert(end, format!("--{SESSION_LOG}={}", self.log.descriptor()).into());
         let mut command = Command::new(program);
-        command.args(std::env::args_os().skip(1)).arg(format!("--{SESSION_LOG}={}", self.log.descriptor()));
+        command.args(arguments);
         // A group of its own: signals for this one are passed on here, once.
-        command.process_group(0);
-        command.spawn().with_context(|| format!("cannot start {}", program.display()))
+        command.process_group(0).spawn()
     }
 
     /// Waits for its end, and passes on what this process is told.
-    async fn wait(&self, serving: &mut Child, signals: &mut Signals) -> anyhow::Result<ExitStatus> {
+    async fn wait(&self, serving: &mut Child, signals: &mut Signals) -> anyhow::Result<Ended> {
+        let (mut is_stopping, mut was_replaced) = (false, false);
         loop {
-            let is_last = tokio::select! {
-                status = serving.wait() => return Ok(status?),
-                to = signals.next() => matches!(to, To::Stop),
+            let to = tokio::select! {
+                status = serving.wait() => return Ok(Ended { status: status?, was_replaced }),
+                to = signals.next() => to,
             };
-            if is_last {
-                self.log.set(SessionFlag::Last)?;
-            }
-            if let Some(id) = serving.id() {
-                signals::terminate(id)?;
+            let Some(id) = serving.id() else { continue };
+            match to {
+                To::Stop if is_stopping => signals::quit(id)?,
+                To::Stop => {
+                    is_stopping = true;
+                    self.log.set(SessionFlag::Last)?;
+                    signals::terminate(id)?;
+                }
+                // It has just been started, or ends already.
+                To::Replace if was_replaced || !self.log.has(SessionFlag::Serving) => {}
+                To::Replace => {
+                    was_replaced = true;
+                    signals::terminate(id)?;
+                }
             }
         }
     }
+}
+
+/// The end of a process that served.
+struct Ended {
+    status: ExitStatus,
+    /// Whether it was told to make room for another one.
+    was_replaced: bool,
 }
 
 /// What a signal tells this process to do.
@@ -134,27 +169,18 @@ enum To {
 }
 
 struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-    hangup: Option<Signal>,
+    stops: Stops,
     replace: Signal,
 }
 
 impl Signals {
     fn listen() -> std::io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-            hangup: if signals::is_hangup_ignored() { None } else { Some(signal(SignalKind::hangup())?) },
-            replace: signal(SignalKind::user_defined2())?,
-        })
+        Ok(Self { stops: Stops::listen()?, replace: signal(SignalKind::user_defined2())? })
     }
 
     async fn next(&mut self) -> To {
         tokio::select! {
-            _ = self.terminate.recv() => To::Stop,
-            _ = self.interrupt.recv() => To::Stop,
-            Some(_) = async { self.hangup.as_mut()?.recv().await } => To::Stop,
+            () = self.stops.next() => To::Stop,
             _ = self.replace.recv() => To::Replace,
         }
     }

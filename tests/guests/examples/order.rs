@@ -1,6 +1,6 @@
 //! Takes orders: each is one line at the end of `/work/orders`, so one can count what was done. `how` says what comes with it:
-//! `wait MS` after the line, `ask` before it, or before it `gate` until there is the file `/work/gate`, `large BYTES` of result, `fail`, `invalid`, `spin`, or `chunk MS` with a chunk
-//! after that time. The tool `only` is called as a task only.
+//! `wait MS` after the line, `ask` before it, `gate` before it or `held` after it until there is the file `/work/gate`, `large BYTES` of
+//! result, `fail`, `invalid`, `spin`, or `chunk MS` with a chunk after that time. The tool `only` is called as a task only.
 
 use guests::client::{self, Form, FormAnswer};
 use guests::{CallContext, Execution, Guest, Outcome, Tool, ToolError, failed, output, text};
@@ -37,14 +37,20 @@ impl Guest for Order {
                 FormAnswer::Declined | FormAnswer::Cancelled => return Err(failed("declined")),
             }
         }
-        while how == "gate" && !std::path::Path::new("/work/gate").exists() {
-            std::thread::sleep(Duration::from_millis(20));
+        let hold = || {
+            while !std::path::Path::new("/work/gate").exists() {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        };
+        if how == "gate" {
+            hold();
         }
         let key = context.idempotency_key.unwrap_or_else(|| "none".into());
         let mut file = std::fs::OpenOptions::new().create(true).append(true).open(ORDERS).map_err(failed)?;
         file.write_all(format!("{key}\n").as_bytes()).map_err(failed)?;
         match how {
             "wait" => wait(),
+            "held" => hold(),
             "chunk" => {
                 wait();
                 output::emit(&[text("a chunk")]).map_err(|error| failed(format!("{error:?}")))?;

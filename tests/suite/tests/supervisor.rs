@@ -1,5 +1,7 @@
 //! A client over stdio goes on when the process that serves it is killed, or replaced: its supervisor starts another one.
 
+mod signals;
+
 use crate::idempotency::{buy, code, config, is_repeated, orders, send};
 use serde_json::{Value, json};
 use std::fs;
@@ -21,20 +23,20 @@ fn wait_for_orders(client: &Client, count: usize) {
     eventually(PATIENCE, || (orders(&client.server.home) == count).then_some(())).expect("an order");
 }
 
-/// The memory in which processes note what the next one must know.
-fn notes(server: &Server) -> PathBuf {
+/// The session log, in the memory of the supervisor.
+fn session_log(server: &Server) -> PathBuf {
     let open = fs::read_dir(format!("/proc/{}/fd", server.started())).unwrap().flatten().map(|entry| entry.path());
     let is_one =
         |path: &PathBuf| fs::read_link(path).is_ok_and(|to| to.to_string_lossy().contains("portcullis-session"));
-    open.into_iter().find(is_one).expect("the notes of a supervisor")
+    open.into_iter().find(is_one).expect("the session log of a supervisor")
 }
 
-fn wait_for_note(server: &Server, text: &str) {
+fn wait_until_logged(server: &Server, text: &str) {
     let is_there = || {
-        let notes = fs::read(notes(server)).unwrap();
-        notes.windows(text.len()).any(|part| part == text.as_bytes()).then_some(())
+        let log = fs::read(session_log(server)).unwrap();
+        log.windows(text.len()).any(|part| part == text.as_bytes()).then_some(())
     };
-    eventually(PATIENCE, is_there).unwrap_or_else(|| panic!("nobody notes {text}"));
+    eventually(PATIENCE, is_there).unwrap_or_else(|| panic!("{text} is not logged"));
 }
 
 fn is_gone(process: u32) -> bool {
@@ -112,7 +114,7 @@ fn an_answer_to_a_process_that_was_killed_answers_nothing_else() {
         (call, client.wait_for("elicitation/create")["id"].clone())
     };
     let (call, old) = ask(&mut client);
-    wait_for_note(&client.server, &format!("q{old}"));
+    wait_until_logged(&client.server, &format!("q{old}"));
     client.server.kill_serving();
     assert_eq!(client.wait_for("notifications/cancelled")["params"]["requestId"], old);
     assert_eq!(code(&client.wait(call, Instant::now())), "outcome-unknown");
@@ -134,7 +136,7 @@ fn a_line_is_read_by_two_processes() {
     let text = request.to_string();
     let (begin, end) = text.split_at(text.len() / 2);
     client.server.send_part(begin.as_bytes());
-    wait_for_note(&client.server, begin);
+    wait_until_logged(&client.server, begin);
     client.server.kill_serving();
     client.server.send_raw(end.as_bytes());
     assert!(client.wait(77, Instant::now()).result()["tools"].is_array());
@@ -191,52 +193,34 @@ fn a_subscription_goes_on() {
     assert!(!client.is_answered(id));
 }
 
-/// As an update does: calls that run end before, and requests meanwhile are served by the next process.
 #[test]
-fn another_version_takes_the_place_of_one_that_serves() {
+fn a_client_over_stdio_is_told_when_its_server_serves_over_http() {
+    let mut client = Client::of(&config(""));
+    assert_eq!(client.tools().len(), 3);
+    client.server.home.write("portcullis.toml", config("http = \"127.0.0.1:0\""));
+    client.server.kill_serving();
+    assert_eq!(client.server.ended().code(), Some(1));
+    client.server.wait_for_log("serves over HTTP now");
+}
+
+/// The session log is a file that becomes long, although it takes little memory.
+#[test]
+fn where_files_have_a_limit_there_is_no_supervisor() {
     let home = Home::new();
-    let program = home.path().join("bin/portcullis");
-    fs::create_dir_all(program.parent().unwrap()).unwrap();
-    fs::hard_link(paths::binary(), &program).or_else(|_| fs::copy(paths::binary(), &program).map(drop)).unwrap();
-    let server = Server::of_program(home, &program, &config(""));
-    let mut client = Client::new(server, Era::Legacy, false);
-    // An ordinary user cannot see which file a confined process runs, but under which name.
-    let serving = |client: &Client| {
-        let arguments = fs::read(format!("/proc/{}/cmdline", client.server.id())).unwrap();
-        PathBuf::from(String::from_utf8(arguments.split(|byte| *byte == 0).next().unwrap().to_vec()).unwrap())
-    };
-    assert_eq!(serving(&client), program);
-    let call = client.begin("tools/call", order("gate"));
-    wait_for_note(&client.server, "gate");
-    // The file is replaced as a package manager does it.
-    let new = client.server.home.write("bin/new", format!("#!/bin/sh\nexec {} \"$@\"\n", paths::binary().display()));
-    fs::set_permissions(&new, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    fs::rename(new, &program).unwrap();
-    client.server.signal("-USR2");
-    client.server.wait_for_log("stopping");
-    let later = client.begin("tools/call", order("later"));
-    wait_for_note(&client.server, "later");
-    client.server.home.write("work/gate", "");
-    assert_eq!(client.wait(call, Instant::now()).result()["content"][0]["text"], "order 1 under none");
-    assert_eq!(client.wait(later, Instant::now()).result()["content"][0]["text"], "order 2 under none");
-    assert_eq!(serving(&client), paths::binary());
+    let program =
+        home.write("limited", format!("#!/bin/sh\nulimit -f 16384\nexec {} \"$@\"\n", paths::binary().display()));
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut client = Client::of_server(Server::of_program(home, &program, &plugin("echo", "")));
+    client.check_alive();
+    assert_eq!(client.server.id(), client.server.started());
 }
 
 #[test]
-fn both_processes_end_with_the_client_or_when_they_are_told_to() {
-    let start = || Client::of(&plugin("echo", "")).server;
-    let mut server = start();
-    server.close_stdin();
-    assert!(ended(&mut server).success());
-    for signal in ["-TERM", "-INT"] {
-        let mut server = start();
-        server.signal(signal);
-        assert!(ended(&mut server).success(), "{signal}");
-    }
-    let mut server = start();
-    let serving = server.id();
-    server.kill();
-    assert!(is_gone(serving), "it is killed with its supervisor");
+fn arguments_may_end_with_two_dashes() {
+    let mut client = Client::of_server(Server::spawn(Home::new(), &plugin("echo", ""), &["--"], |_| {}));
+    client.check_alive();
+    client.server.kill_serving();
+    client.check_alive();
 }
 
 #[test]
@@ -263,15 +247,15 @@ fn without_a_supervisor_the_server_ends() {
     assert!(client.try_request("tools/list", json!({})).is_none());
 }
 
-/// What is noted of a client that has sent much, and has all answers, is forgotten.
+/// What is logged of a client that has sent much, and has all answers, is removed.
 #[test]
-fn the_notes_of_a_long_session_stay_short() {
+fn the_log_of_a_long_session_stays_short() {
     const MOST: u64 = 2 << 20;
     let mut client = Client::of(&plugin("echo", ""));
     for _ in 0..400 {
         client.run("echo", json!({"path": "x".repeat(32 << 10)})).good();
     }
-    let memory = fs::metadata(notes(&client.server)).unwrap().blocks() * 512;
-    println!("{memory} bytes of notes after 13 MB of requests");
+    let memory = fs::metadata(session_log(&client.server)).unwrap().blocks() * 512;
+    println!("{memory} bytes of session log after 13 MB of requests");
     assert!(memory < MOST, "{memory} bytes");
 }

@@ -1,14 +1,15 @@
-//! What one process notes of a client's connection for the process that takes its place if it is killed. It is in memory, in a
+//! What one process writes about a client's connection for the process that takes its place if it is killed. It is in memory, in a
 //! file without a name that the supervisor of both holds.
 //!
 //! Entries are appended. From time to time they are replaced by those that are still needed, which are appended, too: then one
 //! number in the header says where the entries begin, so that whoever is killed leaves either the old ones or the new ones.
 
 use crate::sync::Mutex;
-use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create};
 use rustix::io::pwritev;
+use rustix::process::{Resource, getrlimit};
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
@@ -37,7 +38,7 @@ pub enum SessionFlag {
     Last,
 }
 
-/// One note. What its kind means is up to the transport.
+/// What its kind means is up to the transport.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionEntry {
     pub kind: u8,
@@ -59,9 +60,13 @@ struct Written {
 }
 
 impl SessionLog {
-    /// A new one, without entries. Fails where the system lets no other process of the user open it.
+    /// A new one, without entries. Fails where the system lets no other process of the user open it, or files have a limit: this one
+    /// becomes longer with each message, although it takes little memory, and the system kills who writes beyond the limit.
     pub fn create() -> io::Result<Self> {
-        let file = File::from(memfd_create("portcullis-session", MemfdFlags::CLOEXEC)?);
+        if getrlimit(Resource::Fsize).current.is_some() {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "files have a limit"));
+        }
+        let file = unnamed_file()?;
         file.set_len(ENTRIES)?;
         file.write_all_at(&ENTRIES.to_le_bytes(), BEGIN_AT)?;
         let log = Self { file, written: Mutex::new(Written::new(ENTRIES, ENTRIES)) };
@@ -95,6 +100,11 @@ impl SessionLog {
         let mut count = [0; 4];
         self.file.read_exact_at(&mut count, TAKEN_AT)?;
         Ok(u32::from_le_bytes(count))
+    }
+
+    /// Whether this process or an earlier one serves the client.
+    pub fn has_been_served(&self) -> bool {
+        self.has(SessionFlag::Serving) || self.earlier_processes().is_ok_and(|earlier| earlier > 0)
     }
 
     /// Counts one more process that has had the connection, and takes all its flags away.
@@ -159,13 +169,34 @@ impl SessionLog {
         self.file.write_all_at(&new.to_le_bytes(), BEGIN_AT)?;
         written.begin = new;
         written.kept = written.end - new;
-        if new > ENTRIES {
-            // The memory of the old ones, and what was less than a page of those before.
-            let unused = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-            fallocate(&self.file, unused, ENTRIES, new - ENTRIES)?;
-        }
-        Ok(())
+        // The memory of the old ones, and what was less than a page of those before.
+        free(&self.file, ENTRIES..new)
     }
+}
+
+#[cfg(target_os = "linux")]
+fn unnamed_file() -> io::Result<File> {
+    use rustix::fs::{MemfdFlags, memfd_create};
+    Ok(File::from(memfd_create("portcullis-session", MemfdFlags::CLOEXEC)?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unnamed_file() -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(target_os = "linux")]
+fn free(file: &File, bytes: Range<u64>) -> io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    if !bytes.is_empty() {
+        fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, bytes.start, bytes.end - bytes.start)?;
+    }
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn free(_: &File, _: Range<u64>) -> io::Result<()> {
+    Ok(())
 }
 
 impl Written {
@@ -193,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_process_reads_what_the_last_one_has_noted() {
+    fn the_next_process_reads_what_the_last_one_has_written() {
         let log = SessionLog::create().unwrap();
         assert!(opened(&log).entries().unwrap().is_empty());
         opened(&log).replace(|entries| entries).unwrap();

@@ -1,18 +1,33 @@
 //! How this process treats signals, and those that it sends.
 
-use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, kill_process};
 use std::io;
 
 /// Has the system kill this process when the one that started it ends. One that has ended already has another parent.
+#[cfg(target_os = "linux")]
 pub fn end_with_parent() -> io::Result<()> {
-    Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
+    Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn end_with_parent() -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Sends SIGTERM to a process that this one has started and not waited for.
 pub fn terminate(process: u32) -> io::Result<()> {
+    send(process, Signal::TERM)
+}
+
+/// The same with SIGQUIT.
+pub fn quit(process: u32) -> io::Result<()> {
+    send(process, Signal::QUIT)
+}
+
+fn send(process: u32, signal: Signal) -> io::Result<()> {
     let process = i32::try_from(process).ok().and_then(Pid::from_raw);
     let process = process.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is no process"))?;
-    Ok(kill_process(process, Signal::TERM)?)
+    Ok(kill_process(process, signal)?)
 }
 
 /// Whether whoever started this process has it ignore SIGHUP, as `nohup` does. It is then not to be handled.

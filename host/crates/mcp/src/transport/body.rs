@@ -22,7 +22,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// How much of a body that is too large is read and discarded, so that its sender gets to read the response.
 const MAX_DISCARDED: u64 = 16 << 20;
 /// What some clients put before JSON.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Headers that this server or a proxy acts on; with two values, the two could act on different ones. rmcp checks the
 /// headers that it compares with the body.
 const SINGLE_HEADERS: [&str; 3] = ["MCP-Protocol-Version", "Mcp-Session-Id", "Last-Event-ID"];

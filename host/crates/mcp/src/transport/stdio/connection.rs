@@ -1,11 +1,11 @@
 //! A client over stdin and stdout. Calls that are answered once are served where they are read; rmcp gets everything else.
 
 use super::lines::{Line, LineDecoder, MAX_LINE};
+use super::log_writer::Effect;
 use super::open_session::{RequestState, TakenOver};
 use super::outgoing::Outgoing;
 use super::resumption::{self, Resumption};
 use super::running::{DirectId, RunningRequests};
-use super::session_notes::Effect;
 use super::shutdown::Shutdown;
 use crate::client_tools::retry;
 use crate::direct_call::{DirectCall, DirectResponse};
@@ -93,7 +93,7 @@ impl Connection {
         let (decoder, begin) = resumption.decoder();
         let mut lines = FramedRead::with_capacity(resumption.input(input), decoder, READ);
         lines.read_buffer_mut().extend_from_slice(&begin);
-        let outgoing = Arc::new(Outgoing::new(output, resumption.notes().cloned()));
+        let outgoing = Arc::new(Outgoing::new(output, resumption.log().cloned()));
         resumption.clear_up(&outgoing);
         Self {
             clock: server.runner.clock(),
@@ -133,7 +133,7 @@ impl Connection {
                     tracing::error!(%error, "stdin cannot be read");
                 }
                 self.input_has_ended = true;
-                self.resumption.notes().inspect(|notes| notes.client_has_gone());
+                self.resumption.log().inspect(|log| log.client_has_gone());
                 let now = self.clock.now();
                 self.shutdown.input_has_ended(self.last_request.map(|last| now.saturating_duration_since(last)));
                 None
@@ -147,7 +147,7 @@ impl Connection {
             TakenOver::Request { line, state: RequestState::Waiting, .. } => {
                 self.take_line(line.as_slice().into(), None)
             }
-            // It stays noted.
+            // It stays in the log.
             _ if self.shutdown.has_begun() => None,
             TakenOver::SetUp { line, .. } | TakenOver::Request { line, state: RequestState::Begun, .. } => {
                 self.take_line(line.as_slice().into(), Some(Interrupted))
@@ -166,8 +166,8 @@ impl Connection {
     fn take_line(&mut self, line: BytesMut, interrupted: Option<Interrupted>) -> Option<ClientJsonRpcMessage> {
         let held = self.hold(&line).ok()?;
         if self.shutdown.has_begun() {
-            let next = self.resumption.notes().filter(|_| !self.input_has_ended && request_id(&line, b"").is_some());
-            if next.is_some_and(|notes| notes.leave_to_next(&line)) {
+            let next = self.resumption.log().filter(|_| !self.input_has_ended && request_id(&line, b"").is_some());
+            if next.is_some_and(|log| log.leave_to_next(&line)) {
                 return None;
             }
         } else if interrupted.is_none() {
@@ -292,7 +292,7 @@ impl Connection {
 
     fn refuse(&self, error: ErrorData, id: Option<RequestId>) {
         match serde_json::to_vec(&ServerJsonRpcMessage::error(error, id.clone())) {
-            Ok(text) => self.outgoing.push(&text, id.as_ref().map(Effect::Answered)),
+            Ok(text) => self.outgoing.push(&text, id.as_ref().map(Effect::Refused)),
             Err(error) => tracing::error!(%error, "a refusal cannot be written"),
         }
     }

@@ -2,12 +2,12 @@
 
 mod connection;
 mod lines;
+mod log_writer;
 mod open_session;
 mod outgoing;
 mod refused_start;
 mod resumption;
 mod running;
-mod session_notes;
 mod shutdown;
 
 use crate::handler::Server;
@@ -19,6 +19,7 @@ use resumption::Resumption;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use shutdown::Shutdown;
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -28,11 +29,11 @@ pub struct StdioError(String);
 
 /// Serves until nobody reads stdout, stdin ends, or `stop` is cancelled, and running calls have ended. They are cancelled at
 /// the end of stdin (5 seconds later if they came with it), when nobody reads stdout, 9 seconds after `stop`, and as soon as
-/// `force_stop` is cancelled. With a log, what another process needs is noted that takes the place of this one, and what an earlier
-/// one has left is served first.
+/// `force_stop` is cancelled. What is in `log` of an earlier process is served first, and what a
+/// later one needs is written there.
 pub async fn serve_stdio(
     server: Server,
-    log: Option<SessionLog>,
+    log: Option<Arc<SessionLog>>,
     stop: CancellationToken,
     force_stop: CancellationToken,
 ) -> Result<(), StdioError> {
@@ -42,10 +43,10 @@ pub async fn serve_stdio(
     let streams = (standard_streams::stdin(), standard_streams::stdout());
     let (stop, force_stop) = (stop.child_token(), force_stop.child_token());
     let shutdown = Shutdown::new(stop.clone(), force_stop.clone());
-    let notes = resumption.notes().cloned();
+    let log = resumption.log().cloned();
     let _watch = AbortOnDropHandle::new(tokio::spawn(async move {
         standard_streams::nobody_reads_stdout().await;
-        notes.inspect(|notes| notes.client_has_gone());
+        log.inspect(|log| log.client_has_gone());
         stop.cancel();
         force_stop.cancel();
     }));

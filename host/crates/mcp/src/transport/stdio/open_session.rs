@@ -1,6 +1,7 @@
-//! What is open of a client's connection, as the notes of the process say that had it: what the client has set up, which of its
+//! What is open of a client's connection, by the session log of the process that had it: what the client has set up, which of its
 //! requests are not answered, what it was asked, and the line that was being read or written.
 
+use crate::transport::body::BYTE_ORDER_MARK;
 use crate::transport::sent_text::request_id;
 use platform::session_log::SessionEntry;
 use rmcp::model::RequestId;
@@ -18,6 +19,7 @@ pub(super) mod kind {
     /// Whole lines were written. Each line says what this did, and to which request.
     pub(in super::super) const WRITTEN: u8 = b'o';
     pub(in super::super) const ANSWERED: u8 = b'a';
+    pub(in super::super) const REFUSED: u8 = b'e';
     pub(in super::super) const ASKED: u8 = b'q';
     pub(in super::super) const WITHDRAWN: u8 = b'c';
     /// A line that the next process serves as if it had just come.
@@ -39,6 +41,9 @@ pub(super) mod kind {
 const MAX_KEPT: usize = 64 << 10;
 /// Of an `initialize`, and of a line that has no end yet.
 const MAX_INITIALIZE: usize = 1 << 20;
+/// Bytes of all open requests. Those beyond are not kept, so that nobody answers them if the process is killed. Far above what the
+/// server lets one client have open; bounds what is held for lines that look like requests and are never answered.
+const MAX_OPEN: usize = 64 << 20;
 /// Bytes of a longer line that are kept at both ends, where its id is looked for.
 const MAX_BEGIN: usize = 1 << 10;
 const MAX_END: usize = 256;
@@ -52,6 +57,8 @@ pub(super) struct OpenSession {
     set_up: Vec<SetUp>,
     requests: BTreeMap<u64, OpenRequest>,
     by_id: HashMap<RequestId, u64>,
+    /// Bytes of all requests.
+    bytes: usize,
     last: u64,
     asked: Vec<RequestId>,
     partial: PartialLine,
@@ -249,6 +256,10 @@ impl OpenSession {
 
     fn add_request(&mut self, request: OpenRequest) {
         self.remove(&request.id);
+        if self.bytes + request.bytes() > MAX_OPEN {
+            return;
+        }
+        self.bytes += request.bytes();
         self.last += 1;
         self.by_id.insert(request.id.clone(), self.last);
         self.requests.insert(self.last, request);
@@ -256,11 +267,16 @@ impl OpenSession {
 
     /// What cannot be read was answered at once, or is no request.
     fn add_line(&mut self, line: &[u8], state: RequestState) {
+        let text = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
         let unreadable = |_| {
-            let Message::<'_, IgnoredAny> { id, method, .. } = serde_json::from_slice(line)?;
+            let Message::<'_, IgnoredAny> { id, method, .. } = serde_json::from_slice(text)?;
             Ok::<_, serde_json::Error>(Message { id, method, params: None })
         };
-        let message = serde_json::from_slice::<Message<'_, Params<'_>>>(line).or_else(unreadable);
+        // serde would take an array for a structure.
+        if !text.trim_ascii_start().starts_with(b"{") {
+            return;
+        }
+        let message = serde_json::from_slice::<Message<'_, Params<'_>>>(text).or_else(unreadable);
         let Ok(Message { id, method, params }) = message else { return };
         let params = params.unwrap_or_default();
         match (method.as_deref(), id) {
@@ -295,6 +311,7 @@ impl OpenSession {
                     self.answered(request);
                 }
             }
+            kind::REFUSED => drop(self.remove(&id)),
             kind::ASKED => self.asked.push(id),
             kind::WITHDRAWN => self.asked.retain(|asked| *asked != id),
             _ => {}
@@ -332,7 +349,17 @@ impl OpenSession {
     }
 
     fn remove(&mut self, id: &RequestId) -> Option<OpenRequest> {
-        self.requests.remove(&self.by_id.remove(id)?)
+        let removed = self.requests.remove(&self.by_id.remove(id)?)?;
+        self.bytes -= removed.bytes();
+        Some(removed)
+    }
+}
+
+impl OpenRequest {
+    /// What it takes, about.
+    fn bytes(&self) -> usize {
+        let id = if let RequestId::String(text) = &self.id { text.len() } else { 0 };
+        size_of::<Self>() + 2 * id + self.about.len() + self.line.len()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Lines on their way to stdout. Whoever needs one of them written writes all that wait, in one go.
 
-use super::session_notes::{Effect, SessionNotes};
+use super::log_writer::{Effect, SessionLogWriter};
 use platform::standard_streams::Output;
 use platform::sync::Mutex;
 use std::io;
@@ -21,7 +21,7 @@ const WRITTEN_AT_ONCE: usize = 4_096;
 
 pub(super) struct Outgoing {
     waiting: Mutex<Lines>,
-    notes: Option<Arc<SessionNotes>>,
+    log: Option<Arc<SessionLogWriter>>,
     /// Bytes that are not written yet.
     unwritten: AtomicUsize,
     senders: AtomicUsize,
@@ -31,7 +31,7 @@ pub(super) struct Outgoing {
 #[derive(Default)]
 struct Lines {
     text: Vec<u8>,
-    /// What becomes of requests when they are written, for the notes.
+    /// What becomes of requests when they are written, for the log.
     effects: Vec<u8>,
 }
 
@@ -56,14 +56,14 @@ struct Writer {
     output: Output,
     lines: Lines,
     written: usize,
-    notes: Option<Arc<SessionNotes>>,
+    log: Option<Arc<SessionLogWriter>>,
 }
 
 impl Outgoing {
-    pub(super) fn new(output: Output, notes: Option<Arc<SessionNotes>>) -> Self {
-        let writer = Writer { output, lines: Lines::default(), written: 0, notes: notes.clone() };
+    pub(super) fn new(output: Output, log: Option<Arc<SessionLogWriter>>) -> Self {
+        let writer = Writer { output, lines: Lines::default(), written: 0, log: log.clone() };
         Self {
-            notes,
+            log,
             waiting: Mutex::default(),
             unwritten: AtomicUsize::new(0),
             senders: AtomicUsize::new(0),
@@ -82,7 +82,7 @@ impl Outgoing {
         let mut waiting = self.waiting.lock();
         waiting.text.extend_from_slice(text);
         waiting.text.push(b'\n');
-        if let Some(effect) = effect.filter(|_| self.notes.is_some()) {
+        if let Some(effect) = effect.filter(|_| self.log.is_some()) {
             effect.write(&mut waiting.effects);
         }
         self.unwritten.fetch_add(text.len() + 1, Ordering::Relaxed);
@@ -110,8 +110,8 @@ impl Outgoing {
 impl Writer {
     async fn write(&mut self, unwritten: &AtomicUsize) -> io::Result<()> {
         let is_long = self.lines.text.len() > WRITTEN_AT_ONCE;
-        if let Some(notes) = self.notes.as_ref().filter(|_| is_long && self.written == 0) {
-            notes.is_writing();
+        if let Some(log) = self.log.as_ref().filter(|_| is_long && self.written == 0) {
+            log.is_writing();
         }
         while let Some(rest) = self.lines.text.get(self.written..).filter(|rest| !rest.is_empty()) {
             let written = self.output.write(rest).await?;
@@ -121,8 +121,8 @@ impl Writer {
             self.written += written;
             unwritten.fetch_sub(written, Ordering::Relaxed);
         }
-        if let Some(notes) = self.notes.as_ref().filter(|_| is_long || !self.lines.effects.is_empty()) {
-            notes.has_written(&self.lines.effects);
+        if let Some(log) = self.log.as_ref().filter(|_| is_long || !self.lines.effects.is_empty()) {
+            log.has_written(&self.lines.effects);
         }
         self.written = 0;
         self.lines.text.clear();

@@ -1,9 +1,9 @@
 //! A connection that an earlier process had: its requests are served again or answered, and nothing of the two processes is mixed up.
 
 use super::lines::LineDecoder;
+use super::log_writer::{Effect, LoggedInput, SessionLogWriter};
 use super::open_session::{PartialLine, TakenOver};
 use super::outgoing::Outgoing;
-use super::session_notes::{Effect, NotedInput, SessionNotes};
 use platform::session_log::SessionLog;
 use platform::standard_streams::Input;
 use rmcp::ErrorData;
@@ -21,7 +21,7 @@ const IDS: i64 = 1 << 32;
 
 /// The answer to a message of which this process has a part only.
 pub(super) fn lost() -> ErrorData {
-    let text = "the server was killed while it had this message, which is too large to be noted for another process; it is unknown what \
+    let text = "the server was killed while it had this message, which is too large for the session log; it is unknown what \
                 was done";
     ErrorData::internal_error(text, None)
 }
@@ -32,10 +32,10 @@ pub(super) fn ended_twice() -> ErrorData {
     ErrorData::internal_error(text, None)
 }
 
-/// Without notes, there is no other process.
+/// Without a log, there is no other process.
 #[derive(Default)]
 pub(super) struct Resumption {
-    notes: Option<Arc<SessionNotes>>,
+    log: Option<Arc<SessionLogWriter>>,
     lines: VecDeque<TakenOver>,
     partial: PartialLine,
     asked: Vec<RequestId>,
@@ -46,8 +46,8 @@ pub(super) struct Resumption {
 }
 
 impl Resumption {
-    pub(super) fn begin(log: SessionLog) -> io::Result<Self> {
-        let (notes, open, earlier) = SessionNotes::begin(log)?;
+    pub(super) fn begin(log: Arc<SessionLog>) -> io::Result<Self> {
+        let (writer, open, earlier) = SessionLogWriter::begin(log)?;
         let (asked, is_torn) = (open.asked().to_vec(), open.is_torn());
         let (lines, partial) = open.take_over();
         let unwanted = lines.iter().filter_map(|line| match line {
@@ -55,7 +55,7 @@ impl Resumption {
             TakenOver::Request { .. } => None,
         });
         Ok(Self {
-            notes: Some(notes),
+            log: Some(writer),
             unwanted: unwanted.collect(),
             lines: lines.into(),
             partial,
@@ -65,13 +65,13 @@ impl Resumption {
         })
     }
 
-    pub(super) fn notes(&self) -> Option<&Arc<SessionNotes>> {
-        self.notes.as_ref()
+    pub(super) fn log(&self) -> Option<&Arc<SessionLogWriter>> {
+        self.log.as_ref()
     }
 
     pub(super) fn input(&self, input: Input) -> Input {
-        match &self.notes {
-            Some(notes) => Box::new(NotedInput { input, notes: notes.clone() }),
+        match &self.log {
+            Some(log) => Box::new(LoggedInput { input, log: log.clone() }),
             None => input,
         }
     }
@@ -108,7 +108,7 @@ impl Resumption {
     /// Whether a message of rmcp is an answer that the client has already.
     pub(super) fn is_unwanted(&mut self, message: &ServerJsonRpcMessage) -> bool {
         match Effect::from_message(message) {
-            Some(Effect::Answered(id)) => self.unwanted.remove(id),
+            Some(Effect::Answered(id) | Effect::Refused(id)) => self.unwanted.remove(id),
             _ => false,
         }
     }

@@ -1,6 +1,6 @@
-//! Notes and what they say.
+//! Logs, and what is open by them.
 
-use super::super::session_notes::Effect;
+use super::super::log_writer::Effect;
 use super::*;
 use serde_json::json;
 
@@ -147,6 +147,39 @@ fn what_is_kept_of_a_client_is_bounded() {
     entries.extend((0..40).map(|_| entry(kind::INPUT, vec![b'x'; 1 << 20])));
     let kept: usize = OpenSession::read(entries).entries().iter().map(|entry| entry.bytes.len()).sum();
     assert!(kept < 64 << 10, "{kept} bytes");
+}
+
+/// The server never answers some of what looks like requests.
+#[test]
+fn all_open_requests_together_are_bounded() {
+    let line = format!("{}\n", json!({"id": 0, "method": "tools/call", "params": {"padding": "x".repeat(60 << 10)}}));
+    let lines = |ids: std::ops::Range<usize>| {
+        ids.map(|id| entry(kind::INPUT, line.replacen("\"id\":0", &format!("\"id\":{id}"), 1))).collect::<Vec<_>>()
+    };
+    let open = OpenSession::read(lines(0..2_000));
+    assert!((1_000..1_200).contains(&open.requests.len()), "{}", open.requests.len());
+    let answers = (0..2_000).map(answered);
+    let open = OpenSession::read(lines(0..2_000).into_iter().chain(answers).chain(lines(7..8)).collect());
+    assert_eq!(open.requests.len(), 1, "there is room again");
+    let array = format!("[7,\"{}\",null]\n", "x".repeat(100));
+    assert!(OpenSession::read(vec![entry(kind::INPUT, array)]).requests.is_empty());
+}
+
+#[test]
+fn what_was_refused_sets_nothing_up() {
+    let level = |id: i64, level: &str| {
+        format!("{}\n", json!({"id": id, "method": "logging/setLevel", "params": {"level": level}}))
+    };
+    let (good, bad) = (level(1, "debug"), level(2, "bogus"));
+    let refused = written(&[Effect::Refused(&RequestId::Number(2))]);
+    let entries = vec![entry(kind::INPUT, &good), entry(kind::INPUT, bad), answered(1), refused];
+    assert_eq!(taken(entries).0, [good]);
+}
+
+#[test]
+fn a_first_line_may_have_a_byte_order_mark() {
+    let line = format!("\u{feff}{}", request(1, "initialize"));
+    assert_eq!(taken(vec![entry(kind::INPUT, line)]).1, [(1, RequestState::Begun)]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Notes what a process that takes the place of this one must know of the connection: what was read, and what was answered.
+//! Writes into the session log what a process that takes the place of this one must know: what was read, and what was answered.
 
 use super::open_session::{OpenSession, kind};
 use platform::session_log::{SessionEntry, SessionFlag, SessionLog};
@@ -16,6 +16,8 @@ use tokio::io::{AsyncRead, ReadBuf};
 /// What becomes of a request when a line is written.
 pub(super) enum Effect<'a> {
     Answered(&'a RequestId),
+    /// It was answered with an error.
+    Refused(&'a RequestId),
     /// The server asks the client.
     Asked(&'a RequestId),
     /// The server does not want the answer any more.
@@ -26,7 +28,7 @@ impl<'a> Effect<'a> {
     pub(super) fn from_message(message: &'a ServerJsonRpcMessage) -> Option<Self> {
         match message {
             ServerJsonRpcMessage::Response(response) => Some(Self::Answered(&response.id)),
-            ServerJsonRpcMessage::Error(error) => error.id.as_ref().map(Self::Answered),
+            ServerJsonRpcMessage::Error(error) => error.id.as_ref().map(Self::Refused),
             ServerJsonRpcMessage::Request(asked) => Some(Self::Asked(&asked.id)),
             ServerJsonRpcMessage::Notification(message) => match &message.notification {
                 ServerNotification::CancelledNotification(CancelledNotification {
@@ -38,10 +40,11 @@ impl<'a> Effect<'a> {
         }
     }
 
-    /// One line of the note about what was written.
+    /// One line of the entry about what was written.
     pub(super) fn write(&self, into: &mut Vec<u8>) {
         let (kind, id) = match self {
             Self::Answered(id) => (kind::ANSWERED, id),
+            Self::Refused(id) => (kind::REFUSED, id),
             Self::Asked(id) => (kind::ASKED, id),
             Self::Withdrawn(id) => (kind::WITHDRAWN, id),
         };
@@ -52,14 +55,14 @@ impl<'a> Effect<'a> {
     }
 }
 
-pub(super) struct SessionNotes {
-    log: SessionLog,
+pub(super) struct SessionLogWriter {
+    log: Arc<SessionLog>,
     has_failed: AtomicBool,
 }
 
-impl SessionNotes {
-    /// Takes the connection over from an earlier process, if there was one. What is open of it is noted as this process's.
-    pub(super) fn begin(log: SessionLog) -> io::Result<(Arc<Self>, OpenSession, u32)> {
+impl SessionLogWriter {
+    /// Takes the connection over from an earlier process, if there was one. What is open of it is logged as this process's.
+    pub(super) fn begin(log: Arc<SessionLog>) -> io::Result<(Arc<Self>, OpenSession, u32)> {
         let earlier = log.earlier_processes()?;
         let mut open = OpenSession::default();
         log.replace(|entries| {
@@ -72,12 +75,12 @@ impl SessionNotes {
 
     /// More is about to be written than is written at once.
     pub(super) fn is_writing(&self) {
-        self.note(kind::WRITING, b"");
+        self.append(kind::WRITING, b"");
     }
 
     /// Whole lines were written; `effects` are lines of [`Effect::write`].
     pub(super) fn has_written(&self, effects: &[u8]) {
-        self.note(kind::WRITTEN, effects);
+        self.append(kind::WRITTEN, effects);
     }
 
     /// A request is left to the next process. False if there is none.
@@ -85,7 +88,7 @@ impl SessionNotes {
         if self.log.has(SessionFlag::Last) {
             return false;
         }
-        self.note(kind::WAITING, line);
+        self.append(kind::WAITING, line);
         true
     }
 
@@ -93,17 +96,17 @@ impl SessionNotes {
         self.check(self.log.set(SessionFlag::ClientGone));
     }
 
-    fn note(&self, kind: u8, bytes: &[u8]) {
+    fn append(&self, kind: u8, bytes: &[u8]) {
         let kept = |entries: Vec<SessionEntry>| OpenSession::read(entries).entries();
-        let noted = self.log.append(kind, bytes);
-        self.check(noted.and_then(|is_long| if is_long { self.log.replace(kept) } else { Ok(()) }));
+        let appended = self.log.append(kind, bytes);
+        self.check(appended.and_then(|is_long| if is_long { self.log.replace(kept) } else { Ok(()) }));
     }
 
     /// A process that knows only a part would answer wrongly, so there is none after this one.
-    fn check(&self, noted: io::Result<()>) {
-        let Err(error) = noted else { return };
+    fn check(&self, written: io::Result<()>) {
+        let Err(error) = written else { return };
         if !self.has_failed.swap(true, Ordering::Relaxed) {
-            tracing::warn!(%error, "if this process is killed, the client has to start another: what it needs cannot be noted");
+            tracing::warn!(%error, "if this process is killed, the client has to start another: the session log cannot be written");
             if let Err(error) = self.log.set(SessionFlag::Last) {
                 tracing::error!(%error, "the supervisor cannot be told");
             }
@@ -111,18 +114,18 @@ impl SessionNotes {
     }
 }
 
-/// Notes all that is read.
-pub(super) struct NotedInput {
+/// Logs all that is read.
+pub(super) struct LoggedInput {
     pub(super) input: Input,
-    pub(super) notes: Arc<SessionNotes>,
+    pub(super) log: Arc<SessionLogWriter>,
 }
 
-impl AsyncRead for NotedInput {
+impl AsyncRead for LoggedInput {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let read = ready!(Pin::new(&mut self.input).poll_read(cx, buffer));
         if let Some(new) = buffer.filled().get(before..).filter(|new| !new.is_empty()) {
-            self.notes.note(kind::INPUT, new);
+            self.log.append(kind::INPUT, new);
         }
         Poll::Ready(read)
     }
@@ -135,18 +138,18 @@ mod tests {
 
     /// A call may stream for hours while its client sends nothing.
     #[test]
-    fn notes_of_what_is_written_stay_short() {
-        let log = SessionLog::create().unwrap();
+    fn the_log_stays_short_while_only_the_server_writes() {
+        let log = Arc::new(SessionLog::create().unwrap());
         let file = format!("/proc/self/fd/{}", log.descriptor());
-        let (notes, ..) = SessionNotes::begin(log).unwrap();
-        notes.note(kind::INPUT, b"{\"id\":1,\"method\":\"tools/call\"}\n");
+        let (writer, ..) = SessionLogWriter::begin(log).unwrap();
+        writer.append(kind::INPUT, b"{\"id\":1,\"method\":\"tools/call\"}\n");
         for _ in 0..200_000 {
-            notes.is_writing();
-            notes.has_written(b"");
+            writer.is_writing();
+            writer.has_written(b"");
         }
         let bytes = std::fs::metadata(file).unwrap().blocks() * 512;
         assert!(bytes <= 512 << 10, "{bytes} bytes");
-        let open = OpenSession::read(notes.log.entries().unwrap());
+        let open = OpenSession::read(writer.log.entries().unwrap());
         assert_eq!(open.take_over().0.len(), 1);
     }
 }
