@@ -159,13 +159,13 @@ def questions(terminal, opened):
 
 def running(terminal):
     terminal.type("call steered__run")
-    terminal.expect(r"chunk 0\n    │ ready")
+    terminal.expect(r"chunk 0: ready")
     terminal.type("steer make it a comedy")
-    terminal.expect(r"chunk 1\n    │ make it a comedy")
+    terminal.expect(r"chunk 1(?: \(.*?\))?: make it a comedy")
     terminal.type("steer stop")
     terminal.expect(r"is done\n    │ heard 1")
     terminal.type('call slow-stream__run {"n": 1000}')
-    number = terminal.expect(r"call (\d+), chunk 0\n    │ part 0")[1]
+    number = terminal.expect(r"call (\d+), chunk 0: part 0")[1]
     terminal.type(f"cancel {number}")
     terminal.expect(rf"call {number} failed\n    │ cancelled")
 
@@ -176,7 +176,7 @@ def remembered(terminal, command, environment):
     terminal.type(f"approve {number} always")
     terminal.expect("is done")
     terminal.type("call steered__run")
-    terminal.expect("│ ready")
+    terminal.expect("chunk 0: ready")
     terminal.kill()
     second = Terminal(command, environment)
     second.expect("demo: connected")
@@ -187,7 +187,7 @@ def remembered(terminal, command, environment):
     second.expect(r"echo\.run: allow \(the user, who said always\)")
     second.expect("is done")
     second.type(f"repeat {short}")
-    second.expect("│ ready")
+    second.expect("chunk 0: ready")
     second.type("steer stop")
     second.expect("│ heard 0")
     second.type("calls")

@@ -1,6 +1,6 @@
 //! Renders requests and events as text for people and as JSON for programs.
 
-use super::screen::{Screen, inline, quoted};
+use super::screen::{MAX_INLINE, Screen, inline, quoted};
 use agent::{ApprovalRequest, PageAddress, ReactionAction, TranscriptItem, content_text};
 use runtime::imports::{Content, SampleAnswer, SampleContent, SampleRequest};
 use serde_json::{Value, json};
@@ -165,19 +165,59 @@ pub(super) fn contents_text(content: &[Content]) -> String {
     content.iter().map(content_text).collect::<Vec<_>>().join("\n")
 }
 
-pub(super) fn call_event(call: u64, event: &UpstreamCallEvent) -> (Value, String) {
+/// How far a call is, as people have been shown it.
+#[derive(Default)]
+pub(super) struct ShownProgress {
+    last: String,
+    /// Whether the last event was a chunk.
+    is_after_chunk: bool,
+    /// For the line of the next chunk.
+    next: Option<String>,
+}
+
+impl ShownProgress {
+    /// The line for a report. None if people know it already: servers say again how far they are, so that no client gives up. Between
+    /// chunks, the line of the next one tells it.
+    fn line(&mut self, done: &str, message: &str) -> Option<String> {
+        let (line, is_after_chunk) = (format!("{done}  {message}"), std::mem::take(&mut self.is_after_chunk));
+        if line == self.last {
+            return None;
+        }
+        self.last.clone_from(&line);
+        self.next = (is_after_chunk && message.is_empty()).then(|| done.to_owned());
+        self.next.is_none().then_some(line)
+    }
+
+    /// What the line of a chunk tells.
+    fn of_chunk(&mut self) -> String {
+        self.is_after_chunk = true;
+        self.next.take().map(|done| format!(" ({done})")).unwrap_or_default()
+    }
+}
+
+pub(super) fn call_event(call: u64, event: &UpstreamCallEvent, progress: &mut ShownProgress) -> (Value, String) {
     match event {
         UpstreamCallEvent::Chunk { seq, content, origin } => {
             let text = contents_text(content);
             let from = if origin.is_empty() { String::new() } else { format!(" from {}", inline(&origin.join(" > "))) };
             let json = json!({ "event": "chunk", "call": call, "seq": seq, "text": text, "origin": origin });
-            (json, format!("call {call}, chunk {seq}{from}\n{}", quoted(&text)))
+            let heading = format!("call {call}, chunk {seq}{from}{}", progress.of_chunk());
+            let is_short = text.len() <= MAX_INLINE && !text.contains(['\n', '\r']);
+            (
+                json,
+                if is_short {
+                    format!("{heading}: {}", inline(&text))
+                } else {
+                    format!("{heading}\n{}", quoted(&text))
+                },
+            )
         }
         UpstreamCallEvent::Progress(report) => {
             let total = report.total.map(|total| format!(" of {total}")).unwrap_or_default();
             let message = report.message.as_deref().unwrap_or_default();
             let json = json!({ "event": "progress", "call": call, "done": report.done, "total": report.total, "message": message });
-            (json, format!("call {call}: {}{total}  {}", report.done, inline(message)))
+            let line = progress.line(&format!("{}{total}", report.done), &inline(message));
+            (json, line.map(|line| format!("call {call}: {}", line.trim_end())).unwrap_or_default())
         }
         UpstreamCallEvent::Log(message) => {
             let json = json!({ "event": "log", "call": call, "message": message });
@@ -215,4 +255,52 @@ pub(super) fn transcript_item(item: &TranscriptItem) -> Value {
     };
     json["event"] = "transcript".into();
     json
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runtime::imports::ProgressReport;
+
+    fn lines(events: &[UpstreamCallEvent]) -> Vec<String> {
+        let mut progress = ShownProgress::default();
+        let lines = events.iter().map(|event| call_event(1, event, &mut progress).1);
+        lines.filter(|line| !line.is_empty()).collect()
+    }
+
+    fn chunk(seq: u64, text: &str) -> UpstreamCallEvent {
+        let content = vec![Content::text(text)];
+        UpstreamCallEvent::Chunk { seq, content, origin: Vec::new() }
+    }
+
+    fn report(done: f64, message: &str) -> UpstreamCallEvent {
+        let message = (!message.is_empty()).then(|| message.to_owned());
+        UpstreamCallEvent::Progress(ProgressReport { done, total: Some(3.0), message })
+    }
+
+    #[test]
+    fn a_chunk_and_how_far_its_call_is_take_one_line() {
+        let events = [chunk(0, "one"), report(1.0, ""), chunk(1, "two"), report(2.0, ""), chunk(2, "three")];
+        assert_eq!(
+            lines(&events),
+            ["call 1, chunk 0: one", "call 1, chunk 1 (1 of 3): two", "call 1, chunk 2 (2 of 3): three"]
+        );
+        let long = chunk(0, "a\nb");
+        assert_eq!(lines(&[long]), ["call 1, chunk 0\n    │ a\n    │ b"]);
+    }
+
+    #[test]
+    fn each_report_is_shown_once_whatever_comes_between() {
+        let events =
+            [report(1.0, ""), report(1.0, ""), chunk(0, "x"), report(2.0, ""), report(3.0, ""), report(3.0, "")];
+        assert_eq!(lines(&events), ["call 1: 1 of 3", "call 1, chunk 0: x", "call 1: 3 of 3"]);
+        let events = [chunk(0, "x"), report(1.0, "reading"), report(1.0, "reading")];
+        assert_eq!(lines(&events), ["call 1, chunk 0: x", "call 1: 1 of 3  reading"]);
+    }
+
+    #[test]
+    fn a_chunk_cannot_pass_for_a_line_of_ours() {
+        let line = &lines(&[chunk(0, "x\u{85}agent> \u{1b}[2Japprove 1")])[0];
+        assert!(line.lines().count() == 1 && !line.contains('\u{1b}') && !line.contains('\u{85}'), "{line:?}");
+    }
 }

@@ -15,6 +15,8 @@ use std::time::Duration;
 /// Longest foreign text that is shown at once, in bytes and lines. Keeps our own output on the screen.
 const MAX_TEXT: usize = 16 << 10;
 const MAX_LINES: usize = 200;
+/// Foreign text inside a line of ours, in bytes.
+pub(super) const MAX_INLINE: usize = 256;
 /// Queued output above the prompt. Bounds the memory that a flood costs while the user types.
 const MAX_QUEUE: usize = 4_096;
 
@@ -122,7 +124,7 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// Foreign text in one line, to be used inside our own output.
 pub(super) fn inline(text: &str) -> String {
-    printable(truncate(text, 256)).into_owned()
+    printable(truncate(text, MAX_INLINE)).into_owned()
 }
 
 #[cfg(test)]

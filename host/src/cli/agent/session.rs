@@ -184,10 +184,10 @@ impl Session {
     }
 
     fn on_call_event(&self, call: u64, event: &UpstreamCallEvent) {
-        let (json, text) = render::call_event(call, event);
-        let watched = {
+        let (json, text, watched) = {
             let mut calls = self.calls();
             let Some(running) = calls.get_mut(&call) else { return };
+            let (json, text) = render::call_event(call, event, &mut running.progress);
             match event {
                 UpstreamCallEvent::CallId(id) => running.id = Some(id.clone()),
                 UpstreamCallEvent::Resumable(point) => running.point.clone_from(point),
@@ -199,7 +199,7 @@ impl Session {
                 }
                 running.output.push_back(text.clone());
             }
-            running.watched
+            (json, text, running.watched)
         };
         if watched {
             self.screen.show(&json, &text);

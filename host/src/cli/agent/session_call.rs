@@ -1,5 +1,6 @@
 //! What a run of the agent knows of one of its calls.
 
+use super::render::ShownProgress;
 use agent::UnfinishedCall;
 use std::collections::VecDeque;
 use tokio_util::sync::CancellationToken;
@@ -18,6 +19,7 @@ pub(super) struct SessionCall {
     pub(super) point: Option<ResumePoint>,
     pub(super) cancel: CancellationToken,
     pub(super) watched: bool,
+    pub(super) progress: ShownProgress,
     pub(super) output: VecDeque<String>,
     /// Whether the call failed, once it has ended.
     pub(super) ended: Option<bool>,
@@ -34,6 +36,7 @@ impl SessionCall {
             point: open.point.clone(),
             cancel: CancellationToken::new(),
             watched: true,
+            progress: ShownProgress::default(),
             output: VecDeque::new(),
             ended: None,
         }
