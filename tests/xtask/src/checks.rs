@@ -8,7 +8,7 @@ use clap::value_parser;
 use crate::affected::Affected;
 use crate::built::Program;
 use crate::busy::Busy;
-use crate::command::{cargo, check};
+use crate::command::{cargo, check, step};
 use crate::repo::Repo;
 use crate::stages::Stages;
 use crate::{adapters, built, code, conformance, languages, needs, sdks, setup, test_run};
@@ -59,12 +59,13 @@ fn all(repo: &Repo, stages: &mut Stages, runs: u32) -> Result<()> {
     stages.run("format", || format(repo))?;
     let programs = stages.run("host and tests, with lints", || built::everything(repo))?;
     stages.run("plugins, guests and clients", || setup::everything(repo))?;
-    stages.run("tests of the SDKs and client adapters", || sdk_tests(repo))?;
-    stages.run("tests of the plugins, native", || plugin_tests(repo))?;
+    // The conformance suite mostly waits.
+    stages.run("SDKs, plugins natively, and conformance", || {
+        setup::together(|| native_tests(repo), || conformance::both(repo))
+    })?;
     // All runs, whatever the others found.
     let found: Vec<_> = (0..runs).map(|_| stages.run("tests", || rust_tests(repo, &programs))).collect();
-    found.into_iter().collect::<Result<()>>()?;
-    stages.run("conformance", || conformance::both(repo))
+    found.into_iter().collect()
 }
 
 /// What a change can break, soonest first; the whole is for continuous integration.
@@ -86,6 +87,11 @@ fn format(repo: &Repo) -> Result<()> {
             .context("some files are not formatted; `cargo fmt --all` in that workspace mends it")?;
     }
     Ok(())
+}
+
+fn native_tests(repo: &Repo) -> Result<()> {
+    step("tests of the SDKs and client adapters", || sdk_tests(repo))?;
+    step("tests of the plugins, native", || plugin_tests(repo))
 }
 
 fn sdk_tests(repo: &Repo) -> Result<()> {

@@ -56,7 +56,7 @@ pub(crate) fn quiet(command: &mut Command) -> Result<()> {
 pub(crate) fn step<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     eprintln!("  {what} ...");
     let measured = Measured::begin();
-    let done = work().with_context(|| format!("set-up failed at: {what}"));
+    let done = work().with_context(|| format!("failed at: {what}"));
     match &done {
         Ok(_) => eprintln!("  {what}: {:.1} s", measured.elapsed().as_secs_f32()),
         Err(_) => eprintln!("  {what}: failed"),

@@ -36,7 +36,7 @@ pub(crate) fn everything(repo: &Repo) -> Result<()> {
 }
 
 /// Does two things at once, each to its end.
-fn together(one: impl FnOnce() -> Result<()>, other: impl FnOnce() -> Result<()> + Send) -> Result<()> {
+pub(crate) fn together(one: impl FnOnce() -> Result<()>, other: impl FnOnce() -> Result<()> + Send) -> Result<()> {
     thread::scope(|scope| {
         let other = scope.spawn(other);
         let one = one();

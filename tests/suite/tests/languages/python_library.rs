@@ -7,25 +7,15 @@ use serde_json::json;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
-use suite::{Home, portcullis};
+use suite::{Home, Ran, portcullis};
 
-/// Builds a plugin whose tool evaluates this, and calls it.
-fn evaluate(code: &str) -> serde_json::Value {
-    let home = Home::new();
-    let folder = begin(&home, "python");
-    let file = folder.join("hello_python.py");
-    let tool = format!(
-        "\n\n@tool\ndef look() -> str:\n    \"\"\"Looks.\"\"\"\n    import json\n{code}\n    return json.dumps(seen)\n"
-    );
-    fs::write(&file, fs::read_to_string(&file).unwrap() + &tool).unwrap();
-    run(&home, &folder, &["build"], |_| {});
-    serde_json::from_str(&run(&home, &folder, &["call", "hello-python", "look"], |_| {})).unwrap()
-}
+/// Three tools: what of the standard library is there, moving a file out of memory and back, and a request.
+const TOOLS: &str = r#"
 
-#[test]
-fn the_standard_library_is_there_in_a_call() {
-    let seen = evaluate(
-        r#"
+@tool
+def look() -> str:
+    """Looks."""
+    import json
     import importlib
     import os
     import tempfile
@@ -45,30 +35,8 @@ fn the_standard_library_is_there_in_a_call() {
             return str(error)
     seen = [len(encoded), encoded[1].hex(), encoded[2].decode(), late,
             datetime(2026, 7, 1, tzinfo=ZoneInfo("Europe/Oslo")).isoformat(), len(available_timezones()) > 400,
-            kept, os.path.exists(file.name), refused("lzma"), refused("tkinter"), importlib.import_module("ssl").__name__]"#,
-    );
-    assert_eq!(
-        seen,
-        json!([
-            7,
-            "62fc63686572",
-            "xn--bcher-kva",
-            ["colorsys", "email.mime.text", "xml.dom.minidom", "wave"],
-            "2026-07-01T00:00:00+02:00",
-            true,
-            "kept",
-            false,
-            "No module named 'lzma'",
-            "No module named 'tkinter'",
-            "ssl",
-        ])
-    );
-}
-
-/// In memory, also beside a folder that was granted. That the library looks for a real folder first is no refusal.
-#[test]
-fn temporary_files_need_no_grant() {
-    const TOOL: &str = r#"
+            kept, os.path.exists(file.name), refused("lzma"), refused("tkinter"), importlib.import_module("ssl").__name__]
+    return json.dumps(seen)
 
 @tool
 def move(to: str) -> str:
@@ -90,7 +58,20 @@ def move(to: str) -> str:
         shutil.move(to, back)
         kept = open(back).read()
     return f"{said}: {moved}, {kept}, {os.path.exists(to)}, {os.listdir('/tmp')}"
+
+@tool
+def fetch(url: str) -> str:
+    """Fetches."""
+    import urllib.request
+    answer = urllib.request.urlopen(url)
+    return answer.headers['x-kept'] + ' ' + answer.read().decode()
 "#;
+
+/// One plugin for all of it, since to build one in Python takes long.
+#[test]
+fn the_library_of_python_works_in_a_call() {
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1/", server.local_addr().unwrap());
     let home = Home::new();
     let folder = begin(&home, "python");
     let work = folder.join("work");
@@ -99,50 +80,59 @@ def move(to: str) -> str:
         let path = folder.join(file);
         fs::write(&path, fs::read_to_string(&path).unwrap() + text).unwrap();
     };
-    add("pyproject.toml", "\n[tool.portcullis.requests]\nfilesystem = \"write\"\n");
-    let grant = format!("grants.filesystem = [{{ host = {work:?}, guest = \"/work\", access = \"write\" }}]\n");
-    add("portcullis.toml", &grant);
-    add("hello_python.py", TOOL);
+    let requests = format!("\n[tool.portcullis.requests]\nfilesystem = \"write\"\nhttp = [\"GET {url}\"]\n");
+    add("pyproject.toml", &requests);
+    let folders = format!("grants.filesystem = [{{ host = {work:?}, guest = \"/work\", access = \"write\" }}]\n");
+    add("portcullis.toml", &format!("{folders}grants.http = [{{ allow = \"GET {url}\", private = true }}]\n"));
+    add("hello_python.py", TOOLS);
     run(&home, &folder, &["build"], |_| {});
-    let call = ["call", "hello-python", "move", "to=/work/one", "--config", "hello-python/portcullis.toml"];
-    let called = portcullis(&home, &call);
+    let call = |arguments: &[&str]| {
+        let all = [&["call", "hello-python"], arguments, &["--config", "hello-python/portcullis.toml"]].concat();
+        portcullis(&home, &all)
+    };
+    the_standard_library_is_there(&call(&["look"]));
+    temporary_files_are_in_memory(&call(&["move", "to=/work/one"]));
+    let answering = std::thread::spawn(move || answer_one(&server));
+    let fetched = call(&["fetch", &format!("url={url}a?b=1")]);
+    assert_eq!(fetched.good().trim(), "yes hello");
+    assert_eq!(answering.join().unwrap()[0], "GET /v1/a?b=1 HTTP/1.1");
+    let denied = call(&["fetch", "url=https://example.com/"]);
+    assert!(denied.stderr.contains("http `GET https://example.com/` is not requested by the plugin"), "{denied:?}");
+}
+
+fn the_standard_library_is_there(called: &Ran) {
+    let seen: serde_json::Value = serde_json::from_str(called.good()).unwrap();
+    assert_eq!(
+        seen,
+        json!([
+            7,
+            "62fc63686572",
+            "xn--bcher-kva",
+            ["colorsys", "email.mime.text", "xml.dom.minidom", "wave"],
+            "2026-07-01T00:00:00+02:00",
+            true,
+            "kept",
+            false,
+            "No module named 'lzma'",
+            "No module named 'tkinter'",
+            "ssl",
+        ])
+    );
+}
+
+/// Also beside a folder that was granted. That the library looks for a real folder first is no refusal.
+fn temporary_files_are_in_memory(called: &Ran) {
     assert_eq!(called.good().trim(), "Cross-device link: ('kept', []), kept, False, []");
     assert!(!called.stderr.contains("refused files"), "{called:?}");
 }
 
-/// `urllib` and all libraries above `http.client` write requests to a socket.
-#[test]
-fn a_request_of_a_library_goes_through_the_host() {
-    let server = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/v1/", server.local_addr().unwrap());
-    let answering = std::thread::spawn(move || {
-        let (stream, _) = server.accept().unwrap();
-        let mut lines = BufReader::new(&stream).lines().map(Result::unwrap);
-        let head: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
-        (&stream).write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\nx-kept: yes\r\n\r\nhello").unwrap();
-        head
-    });
-    let home = Home::new();
-    let folder = begin(&home, "python");
-    let add = |file: &str, text: &str| {
-        let path = folder.join(file);
-        fs::write(&path, fs::read_to_string(&path).unwrap() + text).unwrap();
-    };
-    add("pyproject.toml", &format!("\n[tool.portcullis.requests]\nhttp = [\"GET {url}\"]\n"));
-    add("portcullis.toml", &format!("grants.http = [{{ allow = \"GET {url}\", private = true }}]\n"));
-    let tool = "\n\n@tool\ndef fetch(url: str) -> str:\n    \"\"\"Fetches.\"\"\"\n    import urllib.request\n    \
-                answer = urllib.request.urlopen(url)\n    return answer.headers['x-kept'] + ' ' + answer.read().decode()\n";
-    add("hello_python.py", tool);
-    run(&home, &folder, &["build"], |_| {});
-    let fetched = run(&home, &folder, &["call", "hello-python", "fetch", &format!("url={url}a?b=1")], |_| {});
-    assert_eq!(fetched.trim(), "yes hello");
-    let head = answering.join().unwrap();
-    assert_eq!(head[0], "GET /v1/a?b=1 HTTP/1.1");
-    let denied = portcullis(
-        &home,
-        &["call", "hello-python", "fetch", "url=https://example.com/", "--config", "hello-python/portcullis.toml"],
-    );
-    assert!(denied.stderr.contains("http `GET https://example.com/` is not requested by the plugin"), "{denied:?}");
+/// The head of a request. `urllib` and all libraries above `http.client` write it to a socket, as they think.
+fn answer_one(server: &TcpListener) -> Vec<String> {
+    let (stream, _) = server.accept().unwrap();
+    let mut lines = BufReader::new(&stream).lines().map(Result::unwrap);
+    let head: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
+    (&stream).write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\nx-kept: yes\r\n\r\nhello").unwrap();
+    head
 }
 
 #[test]

@@ -25,7 +25,6 @@ const SHARES: &[(&str, Share)] = &[
     ("languages::", Computes),
     ("pool_shares::", Computes),
     ("own_plugins::", Computes),
-    ("ui::mistakes_are_explained", Computes),
     ("agents::", Computes),
     ("lanes::", Computes),
     ("adapters::", Computes),
