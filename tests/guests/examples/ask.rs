@@ -18,6 +18,7 @@ guests::guest! {
                 format!("{n}: {}", form("user_name", &format!("Who has number {n}?"), NAME)?)
             }
             "fields" => form("trip", "Where to?", FIELDS)?,
+            "nights" => form("nights", "How long?", NIGHTS)?,
             "rounds" => {
                 let rounds = args.n_or(2);
                 let mut said = Vec::new();
@@ -73,6 +74,8 @@ guests::guest! {
 }
 
 const NAME: &str = r#"{"type":"object","properties":{"name":{"type":"string","minLength":1}},"required":["name"]}"#;
+
+const NIGHTS: &str = r#"{"type":"object","properties":{"n":{"type":"integer","minimum":1}},"required":["n"]}"#;
 
 /// Fields of every kind, in an order that no sorting gives.
 const FIELDS: &str = r#"{"type":"object","title":"Trip","properties":{

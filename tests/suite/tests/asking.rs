@@ -320,3 +320,24 @@ fn a_state_is_invalid_after_the_plugin_changes() {
     assert_eq!(answer.error_code(), -32602);
     assert_eq!(effects(&client), 0);
 }
+
+/// The client accepts the form without the field that it does not show. The answer is for another process than the one that asked.
+#[test]
+fn numbers_that_a_client_does_not_show_are_asked_for_as_text() {
+    let mut client = Client::able(Server::start(&config()), Era::Modern, false, all());
+    let arguments = json!({"path": "nights"});
+    let kind = |round: &Value| {
+        round["inputRequests"]["nights"]["params"]["requestedSchema"]["properties"]["n"]["type"].clone()
+    };
+    let answer = |round: &Value, content: Value| {
+        let responses = json!({"nights": {"action": "accept", "content": content}});
+        retry("ask__run", &arguments, &round["requestState"], responses)
+    };
+    let first = client.call("ask__run", arguments.clone()).result().clone();
+    assert_eq!(kind(&first), "integer");
+    let second = client.request("tools/call", answer(&first, json!({}))).result().clone();
+    assert_eq!(kind(&second), "string");
+    client.server.kill_serving();
+    let called = Called(client.request("tools/call", answer(&second, json!({"n": "3"}))));
+    assert_eq!(called.good(), r#"{"n":3}"#);
+}

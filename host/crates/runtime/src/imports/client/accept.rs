@@ -1,6 +1,7 @@
 //! Checks a reply against its question.
 
 use super::error::ClientError;
+use super::form::WrongAnswer;
 use super::question::{CheckedQuestion, ClientAnswer, ClientReply, Consent, FormAnswer};
 
 /// A question that must be asked again.
@@ -8,6 +9,8 @@ pub(super) struct Unanswered {
     pub(super) reason: String,
     /// Whether the user is shown the reason.
     pub(super) show_user: bool,
+    /// Whether to ask for texts alone.
+    pub(super) as_text: bool,
 }
 
 /// The answer in a reply, or why to ask again.
@@ -15,16 +18,18 @@ pub(super) fn accept(
     asked: &CheckedQuestion,
     reply: ClientReply,
 ) -> Result<Result<ClientAnswer, Unanswered>, ClientError> {
-    let again = |reason: String, show_user| Ok(Err(Unanswered { reason, show_user }));
+    let again = |reason: String, show_user| Ok(Err(Unanswered { reason, show_user, as_text: false }));
     match (asked, reply) {
         (CheckedQuestion::Form { schema, .. }, ClientReply::Form(Consent::Accept, content)) => {
             let mut content = content.unwrap_or_else(|| serde_json::Value::Object(Default::default()));
             // The guest gets the same text, however a client orders the fields.
             content.sort_all_objects();
-            match schema.check(&content) {
-                Ok(()) => Ok(Ok(ClientAnswer::Form(FormAnswer::Accepted(content.to_string())))),
-                Err(reason) => again(reason, true),
-            }
+            Ok(match schema.read(content) {
+                Ok(content) => Ok(ClientAnswer::Form(FormAnswer::Accepted(content.to_string()))),
+                Err(WrongAnswer { reason, lacks_typed }) => {
+                    Err(Unanswered { reason, show_user: true, as_text: lacks_typed })
+                }
+            })
         }
         (CheckedQuestion::Form { .. }, ClientReply::Form(Consent::Decline, _)) => {
             Ok(Ok(ClientAnswer::Form(FormAnswer::Declined)))
@@ -45,12 +50,17 @@ pub(super) fn accept(
     }
 }
 
-/// Adds what was wrong with the last answer to the question's message.
-pub(super) fn with_complaint(asked: CheckedQuestion, reason: &str) -> CheckedQuestion {
+/// The question to be asked again, with what was wrong with the last answer if the user is to know.
+pub(super) fn ask_again(
+    asked: CheckedQuestion,
+    Unanswered { reason, show_user, as_text }: &Unanswered,
+) -> CheckedQuestion {
     const MARK: &str = "\n\nThe last answer was not accepted: ";
     match asked {
+        asked if !show_user => asked,
         CheckedQuestion::Form { message, schema } => {
             let first = message.split(MARK).next().unwrap_or_default();
+            let schema = if *as_text { schema.with_texts() } else { schema };
             CheckedQuestion::Form { message: format!("{first}{MARK}{reason}"), schema }
         }
         CheckedQuestion::Url { message, url, connect: Some(name) } => {

@@ -5,7 +5,7 @@ use super::super::call_scope::CallScope;
 use super::super::connections::Accounts;
 use super::super::import_span::ImportSpan;
 use super::super::types::{BudgetKind, Exhaustion};
-use super::accept::{Unanswered, accept, with_complaint};
+use super::accept::{accept, ask_again};
 use super::check::{CheckedQuestions, Respondent, checked_url, message_ok, sample_ok};
 use super::client_calls::{Author, ClientCalls, QuestionBatch};
 use super::error::ClientError;
@@ -130,9 +130,9 @@ impl Client {
                 };
                 match answer {
                     Ok(answer) => answers[at] = Some(answer),
-                    Err(Unanswered { reason, show_user }) => {
-                        again.push((at, key, if show_user { with_complaint(asked, &reason) } else { asked }));
-                        complaint = reason;
+                    Err(unanswered) => {
+                        again.push((at, key, ask_again(asked, &unanswered)));
+                        complaint = unanswered.reason;
                     }
                 }
             }

@@ -22,6 +22,7 @@ impl Client {
                 return Ok(Err(Unanswered {
                     reason: format!("the account `{name}` is not connected yet"),
                     show_user: true,
+                    as_text: false,
                 }));
             }
         }

@@ -2,6 +2,7 @@
 //! before the question is sent.
 
 use super::super::schema::Schema;
+use super::typed_fields::TypedFields;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -33,7 +34,16 @@ const SECRET_WORDS: [&str; 14] = [
 pub struct FormSchema {
     schema: Arc<Schema>,
     text: Arc<str>,
+    typed: Arc<TypedFields>,
     has_fields: bool,
+}
+
+/// What is wrong with an answer.
+pub(super) struct WrongAnswer {
+    /// Where and why it does not match.
+    pub(super) reason: String,
+    /// Whether the client may not have shown the fields that are missing.
+    pub(super) lacks_typed: bool,
 }
 
 /// As its text.
@@ -77,7 +87,14 @@ impl FormSchema {
         }
         // Without its document: a form may wait for a long time.
         let has_fields = !properties.is_empty();
-        Ok(Self { schema: Arc::new(schema.without_document()), text: text.into(), has_fields })
+        let typed = Arc::new(TypedFields::read(schema.document()));
+        Ok(Self { schema: Arc::new(schema.without_document()), text: text.into(), typed, has_fields })
+    }
+
+    /// The same form for a client that shows no other fields than texts. Its answers are checked as those to this one.
+    pub(super) fn with_texts(&self) -> Self {
+        let text = self.typed.as_text(&self.text);
+        Self { text: text.map_or_else(|| self.text.clone(), Into::into), ..self.clone() }
     }
 
     /// As the guest wrote it: the order of the properties is the order of the fields.
@@ -93,6 +110,19 @@ impl FormSchema {
     /// Checks an answer; the error says where and why it does not match.
     pub fn check(&self, answer: &Value) -> Result<(), String> {
         self.schema.check(answer)
+    }
+
+    /// The answer as the guest gets it: numbers and lists may have been written as text.
+    pub(super) fn read(&self, answer: Value) -> Result<Value, WrongAnswer> {
+        let Err(reason) = self.check(&answer) else { return Ok(answer) };
+        let read = self.typed.read_texts(&answer);
+        match self.check(&read) {
+            Ok(()) => Ok(read),
+            Err(of_read) => {
+                let lacks_typed = self.typed.are_all_missing(&answer);
+                Err(WrongAnswer { reason: if read == answer { reason } else { of_read }, lacks_typed })
+            }
+        }
     }
 }
 

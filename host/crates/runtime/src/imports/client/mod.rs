@@ -13,6 +13,7 @@ mod question_counter;
 mod question_record;
 #[cfg(test)]
 mod tests;
+mod typed_fields;
 
 pub use access::Client;
 pub(crate) use access::ClientUsage;

@@ -81,6 +81,26 @@ async fn an_invalid_answer_is_asked_again_with_the_reason() {
     assert_eq!(client.asked, 4);
 }
 
+/// Some clients show no field for them, and send the form as accepted.
+#[tokio::test]
+async fn numbers_that_a_client_cannot_show_are_asked_for_as_text() {
+    let script = Arc::new(Script { abilities: ALL, ..Script::default() });
+    let mut client = client(&script, "client.form = true", "client.form = true");
+    let nights = || {
+        let schema = r#"{"type":"object","properties":{"n":{"type":"integer","minimum":1}},"required":["n"]}"#;
+        vec![(None, Question::Form { message: "How long?".into(), schema: schema.into() })]
+    };
+    let three = [ClientAnswer::Form(FormAnswer::Accepted(r#"{"n":3}"#.into()))];
+    *script.replies.lock() =
+        vec![vec![accepted(json!({}))], vec![accepted(json!({"n": "0"}))], vec![accepted(json!({"n": "3"}))]];
+    assert_eq!(client.ask(nights()).await.unwrap(), three);
+    let seen = script.seen.lock().clone();
+    assert!(seen[1][0].contains("required") && seen[2][0].contains("minimum"), "{seen:?}");
+    // A call that another process takes up asks as at first, and has the answer to what was asked then.
+    *script.replies.lock() = vec![vec![accepted(json!({"n": "3"}))]];
+    assert_eq!(client.ask(nights()).await.unwrap(), three);
+}
+
 #[tokio::test]
 async fn repeated_invalid_answers_end_the_question() {
     let script = Arc::new(Script { abilities: ALL, ..Script::default() });
