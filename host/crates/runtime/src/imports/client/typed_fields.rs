@@ -53,14 +53,16 @@ impl TypedFields {
         Some(schema.to_string())
     }
 
-    /// The same answer with values where there was text for them.
+    /// The same answer with values where there was text for them, and without what was left empty.
     pub(super) fn read_texts(&self, answer: &Value) -> Value {
         let mut answer = answer.clone();
+        let Some(fields) = answer.as_object_mut() else { return answer };
         for (name, kind) in &self.kinds {
-            if let Some(field) = answer.get_mut(name)
-                && let Some(value) = field.as_str().and_then(|text| kind.parse(text.trim()))
-            {
-                *field = value;
+            let Some(text) = fields.get(name).and_then(Value::as_str).map(str::trim) else { continue };
+            if text.is_empty() {
+                fields.remove(name);
+            } else if let Some(value) = kind.parse(text) {
+                fields.insert(name.clone(), value);
             }
         }
         answer
@@ -153,6 +155,7 @@ mod tests {
             json!({"name": "7", "nights": " 3 ", "budget": "1e2", "extras": "Breakfast, dinner,", "days": "mo"});
         let read = json!({"name": "7", "nights": 3, "budget": 100.0, "extras": ["bf", "dinner"], "days": ["mo"]});
         assert_eq!(fields.read_texts(&written), read);
+        assert_eq!(fields.read_texts(&json!({"nights": "3", "budget": " "})), json!({"nights": 3}));
         let other = json!({"nights": "three", "budget": "NaN", "extras": "tea", "days": ["mo"]});
         assert_eq!(fields.read_texts(&other), other, "what cannot be read stays, and is refused");
     }
