@@ -37,6 +37,10 @@ def main():
     wait_for(lambda: connected(first))
     first.type('answer 3 {"name": "Eva"}')
     first.expect(r'call 3 is done\n    │ {"name":"Eva"}')
+    # It is forgotten after it was shown: who is killed in between shows it again.
+    first.type("wait 3")
+    first.type("calls")
+    first.expect(r"3: demo\.ask__run done")
     first.kill()
 
     second = Terminal(command, environment)

@@ -43,19 +43,29 @@ struct Places {
     built: PathBuf,
 }
 
-/// Tests both transports, one after the other; for continuous integration.
+/// Tests both transports, one after the other; for continuous integration, which has built the host.
 pub(crate) fn both(repo: &Repo) -> Result<()> {
-    run(repo, &Options::default())?;
-    run(repo, &Options { stdio: true, scenario: None })
+    let places = set_up(repo)?;
+    test(repo, &places, &Options::default())?;
+    test(repo, &places, &Options { stdio: true, scenario: None })
 }
 
 /// Sets up, runs one transport, prints the table; fails unless all verdicts are as expected.
 pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
+    let places = set_up(repo)?;
+    built::host(repo)?;
+    test(repo, &places, options)
+}
+
+fn set_up(repo: &Repo) -> Result<Places> {
     let places = Places { source: repo.root.join("tests/conformance"), built: repo.target.join("conformance") };
     node::install(&places.source, &places.built.join("suite"), "installing the conformance suite", &[])?;
     wasm::add_target(repo)?;
     wasm::conformance(repo)?;
-    built::host(repo)?;
+    Ok(places)
+}
+
+fn test(repo: &Repo, places: &Places, options: &Options) -> Result<()> {
     scratch::reset(&places.built)?;
 
     let suite = Suite::find(&places.built.join("suite"))?;
