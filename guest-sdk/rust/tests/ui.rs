@@ -13,7 +13,7 @@ struct Compiled {
 }
 
 impl Compiled {
-    /// Of those that cargo has made of this package, the last one before this program.
+    /// The last library that cargo has made of this package before this program.
     fn find(package: &str) -> Self {
         let program = std::env::current_exe().unwrap();
         let written = |path: &Path| fs::metadata(path).and_then(|it| it.modified()).unwrap();

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 enum Kind {
     Number,
     Integer,
-    /// Of these values, each with the name that a user is shown for it.
+    /// Any of these values, each with the name that a user is shown for it.
     List(Vec<(String, String)>),
 }
 
@@ -22,7 +22,7 @@ pub(super) struct TypedFields {
 }
 
 impl TypedFields {
-    /// Of a checked schema.
+    /// Reads them from a checked schema.
     pub(super) fn read(schema: &Map<String, Value>) -> Self {
         let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
         let kinds: BTreeMap<_, _> =
@@ -42,6 +42,10 @@ impl TypedFields {
         let mut schema: Value = serde_json::from_str(schema).ok()?;
         for (name, kind) in &self.kinds {
             let property = schema.get_mut("properties")?.get_mut(name)?;
+            // It is asked for as text already.
+            if property.get("type").is_some_and(|kind| kind == "string") {
+                continue;
+            }
             let text = |key: &str| property.get(key).and_then(Value::as_str).map(str::to_owned);
             let description =
                 [text("description"), Some(kind.hint())].into_iter().flatten().collect::<Vec<_>>().join(" ");
@@ -146,6 +150,7 @@ mod tests {
         let extras = &asked["properties"]["extras"]["description"];
         assert_eq!(extras, "(any of these, with commas between: Breakfast, dinner)");
         assert_eq!(asked["required"], schema["required"]);
+        assert_eq!(fields.as_text(&asked.to_string()), Some(asked.to_string()), "once");
     }
 
     #[test]
