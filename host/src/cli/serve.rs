@@ -224,7 +224,7 @@ impl Serving {
             }
         }
         // Also while the server stops: requests that run wait for it.
-        let _loading = AbortOnDropHandle::new(tokio::spawn(host::load_plugins(plugins, config.clone(), needs)));
+        let loading = AbortOnDropHandle::new(tokio::spawn(host::load_plugins(plugins, config.clone(), needs)));
         tokio::spawn(stop.clone().run_until_cancelled_owned(report_ready(host.catalog.clone(), host.upstreams.len())));
         let stand_in_tools = config.stand_in_tools.as_deref().map(read_stand_in_tools).transpose()?.map(Arc::new);
         let store = host::open_durable_store(&config, clock.clone()).await;
@@ -283,6 +283,7 @@ impl Serving {
                 serve_stdio(server(Principal::local()), session_log, stop, force_stop).await?;
             }
         }
+        drop(loading);
         keys.close().await;
         parked_calls.drop_all();
         tasks.close().await;

@@ -81,14 +81,16 @@ impl Supervisor {
 
     async fn supervise(mut self) -> anyhow::Result<ExitCode> {
         let mut signals = Signals::listen()?;
+        let mut program = self.program.clone();
         loop {
-            let mut serving = self.start()?;
+            let mut serving = self.start(&program)?;
             let Ended { status, was_replaced } = self.wait(&mut serving, &mut signals).await?;
             let has = |flag| self.log.has(flag);
             if has(SessionFlag::ClientGone) || has(SessionFlag::Last) {
                 return Ok(exit_code(status));
             }
-            let is_new = self.program != Path::new(RUNNING);
+            let is_installed = program == self.program;
+            program.clone_from(&self.program);
             match has(SessionFlag::Serving) {
                 true if was_replaced => tracing::info!("another process takes the place of the one that served"),
                 true if self.restarts.may_be_one_more(SystemClock.awake()) => {
@@ -100,9 +102,9 @@ impl Supervisor {
                     return Ok(exit_code(status));
                 }
                 // An update that went wrong must not end the session.
-                false if self.log.has_been_served() && is_new => {
-                    tracing::error!(%status, "{} does not serve; the program that served before goes on", self.program.display());
-                    self.program = RUNNING.into();
+                false if self.log.has_been_served() && is_installed => {
+                    tracing::error!(%status, "{} does not serve; the version that was started first goes on", program.display());
+                    program = RUNNING.into();
                 }
                 false => return Ok(exit_code(status)),
             }
@@ -110,10 +112,13 @@ impl Supervisor {
         }
     }
 
-    fn start(&self) -> anyhow::Result<Child> {
-        let serving = self.spawn(&self.program);
+    fn start(&self, program: &Path) -> anyhow::Result<Child> {
         // While a version is installed, the file may be missing or incomplete for a moment.
-        serving.or_else(|_| self.spawn(Path::new(RUNNING))).context("cannot start the process that serves")
+        let first = |error| {
+            tracing::error!(%error, "{} cannot be started; the version that was started first goes on", program.display());
+            self.spawn(Path::new(RUNNING))
+        };
+        self.spawn(program).or_else(first).context("cannot start the process that serves")
     }
 
     fn spawn(&self, program: &Path) -> std::io::Result<Child> {
@@ -143,8 +148,11 @@ impl Supervisor {
                     self.log.set(SessionFlag::Last)?;
                     signals::terminate(id)?;
                 }
-                // It has just been started, or ends already.
-                To::Replace if was_replaced || !self.log.has(SessionFlag::Serving) => {}
+                To::Replace if was_replaced => tracing::info!("the serving process makes room already"),
+                // It would be killed by the signal, and count as one that cannot serve.
+                To::Replace if !self.log.has(SessionFlag::Serving) => {
+                    tracing::warn!("SIGUSR2 is ignored, since the serving process has just been started; send it again")
+                }
                 To::Replace => {
                     was_replaced = true;
                     signals::terminate(id)?;

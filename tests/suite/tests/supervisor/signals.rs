@@ -96,6 +96,13 @@ fn a_version_that_cannot_serve_takes_no_place() {
         client.server.signal("-USR2");
         let is_another = || (client.server.id() != before).then_some(());
         eventually(PATIENCE, is_another).expect("another process");
+        let before = another_serves(&mut client, before);
+        client.server.wait_for_log("the version that was started first goes on");
+        // What is mended is used.
+        let mended = format!("#!/bin/sh\necho mended >&2\nexec {} \"$@\"\n", paths::binary().display());
+        install(&client, &program, mended);
+        client.server.signal("-USR2");
+        client.server.wait_for_log("mended");
         another_serves(&mut client, before);
     }
 }

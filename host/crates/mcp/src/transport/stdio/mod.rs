@@ -5,6 +5,7 @@ mod lines;
 mod log_writer;
 mod open_session;
 mod outgoing;
+mod partial_line;
 mod refused_start;
 mod resumption;
 mod running;
@@ -29,8 +30,8 @@ pub struct StdioError(String);
 
 /// Serves until nobody reads stdout, stdin ends, or `stop` is cancelled, and running calls have ended. They are cancelled at
 /// the end of stdin (5 seconds later if they came with it), when nobody reads stdout, 9 seconds after `stop`, and as soon as
-/// `force_stop` is cancelled. What is in `log` of an earlier process is served first, and what a
-/// later one needs is written there.
+/// `force_stop` is cancelled. What an earlier process has left open in `log` is served first, and what a later one needs is
+/// written there.
 pub async fn serve_stdio(
     server: Server,
     log: Option<Arc<SessionLog>>,

@@ -1,6 +1,7 @@
 //! What is open of a client's connection, by the session log of the process that had it: what the client has set up, which of its
 //! requests are not answered, what it was asked, and the line that was being read or written.
 
+use super::partial_line::{self, PartialLine};
 use crate::transport::body::BYTE_ORDER_MARK;
 use crate::transport::sent_text::request_id;
 use platform::session_log::SessionEntry;
@@ -36,17 +37,16 @@ pub(super) mod kind {
     pub(super) const CUT: u8 = b'x';
 }
 
-/// Bytes of a line that is kept. Of a larger request the id is kept, so that it can be answered. Bounds the memory for what a client sends
-/// in large messages.
+/// Bytes of a line that is kept. A larger request is kept by its id only, so that it can be answered. Bounds the memory for what a
+/// client sends in large messages.
 const MAX_KEPT: usize = 64 << 10;
-/// Of an `initialize`, and of a line that has no end yet.
-const MAX_INITIALIZE: usize = 1 << 20;
-/// Bytes of all open requests. Those beyond are not kept, so that nobody answers them if the process is killed. Far above what the
-/// server lets one client have open; bounds what is held for lines that look like requests and are never answered.
-const MAX_OPEN: usize = 64 << 20;
-/// Bytes of a longer line that are kept at both ends, where its id is looked for.
-const MAX_BEGIN: usize = 1 << 10;
-const MAX_END: usize = 256;
+/// The same of an `initialize`.
+const MAX_INITIALIZE: usize = partial_line::MAX_WHOLE;
+/// Bytes of all open requests. Further ones are kept by their ids only.
+const MAX_OPEN: usize = 32 << 20;
+/// Bytes of these ids. Further ones are not kept, and nobody answers them if the process is killed. Both bound what is held for lines
+/// that look like requests and are never answered.
+const MAX_IDS: usize = 8 << 20;
 /// Subscriptions that are set up again, and bytes of the request of each. The server refuses further ones and longer URIs; bounds
 /// what a client takes that goes on to ask.
 const MAX_SUBSCRIBED: usize = crate::subscriptions::listen::MAX_URIS;
@@ -63,15 +63,6 @@ pub(super) struct OpenSession {
     asked: Vec<RequestId>,
     partial: PartialLine,
     is_torn: bool,
-}
-
-/// A line that has no end yet.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct PartialLine {
-    /// All of it, if the end is not there.
-    pub(super) begin: Vec<u8>,
-    /// The end of what was read of a line that is too long to be kept.
-    pub(super) end: Option<Vec<u8>>,
 }
 
 /// A message that has set something up which lasts as long as the session.
@@ -250,13 +241,15 @@ impl OpenSession {
     }
 
     fn add_large(&mut self, id: RequestId) {
-        let (method, about, line) = (Method::Other, String::new(), Vec::new());
-        self.add_request(OpenRequest { id, method, about, state: RequestState::Large, line });
+        self.add_request(OpenRequest::large(id));
     }
 
-    fn add_request(&mut self, request: OpenRequest) {
+    fn add_request(&mut self, mut request: OpenRequest) {
         self.remove(&request.id);
         if self.bytes + request.bytes() > MAX_OPEN {
+            request = OpenRequest::large(request.id);
+        }
+        if self.bytes + request.bytes() > MAX_OPEN + MAX_IDS {
             return;
         }
         self.bytes += request.bytes();
@@ -356,27 +349,15 @@ impl OpenSession {
 }
 
 impl OpenRequest {
+    /// One of which only the id is kept.
+    fn large(id: RequestId) -> Self {
+        Self { id, method: Method::Other, about: String::new(), state: RequestState::Large, line: Vec::new() }
+    }
+
     /// What it takes, about.
     fn bytes(&self) -> usize {
         let id = if let RequestId::String(text) = &self.id { text.len() } else { 0 };
         size_of::<Self>() + 2 * id + self.about.len() + self.line.len()
-    }
-}
-
-impl PartialLine {
-    fn extend(&mut self, bytes: &[u8]) {
-        if self.end.is_none() && self.begin.len() + bytes.len() <= MAX_INITIALIZE {
-            self.begin.extend_from_slice(bytes);
-            return;
-        }
-        let end = self.end.get_or_insert_default();
-        if end.is_empty() {
-            end.extend_from_slice(&self.begin[self.begin.len().saturating_sub(MAX_END)..]);
-            self.begin.extend_from_slice(&bytes[..bytes.len().min(MAX_BEGIN)]);
-            self.begin.truncate(MAX_BEGIN);
-        }
-        end.extend_from_slice(&bytes[bytes.len().saturating_sub(MAX_END)..]);
-        end.drain(..end.len().saturating_sub(MAX_END));
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::lines::LineDecoder;
 use super::log_writer::{Effect, LoggedInput, SessionLogWriter};
-use super::open_session::{PartialLine, TakenOver};
+use super::open_session::TakenOver;
 use super::outgoing::Outgoing;
+use super::partial_line::PartialLine;
 use platform::session_log::SessionLog;
 use platform::standard_streams::Input;
 use rmcp::ErrorData;
