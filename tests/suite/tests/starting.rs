@@ -58,6 +58,13 @@ impl StoppedCompilation {
     }
 }
 
+/// It would stand still for ever, since it outlives its server.
+impl Drop for StoppedCompilation {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").args(["-CONT", &self.0]).stderr(Stdio::null()).status();
+    }
+}
+
 /// A server over stdio with an empty cache, in which the compilation of `guest` has begun and stands still.
 /// `provider` is compiled.
 fn compiling(cache: &Path, guest: &str) -> (Server, StoppedCompilation) {
