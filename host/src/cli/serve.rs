@@ -31,6 +31,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
+use tikv_jemalloc_ctl::{Access, AsName, background_thread};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -138,10 +140,17 @@ fn is_stdin(path: &Path) -> bool {
     std::fs::metadata(path).ok().zip(rustix::fs::fstat(std::io::stdin()).ok()).is_some_and(|(a, b)| same(a, b))
 }
 
-/// Starts the allocator's threads, which give back to the system what has been free for some time, also while the server is idle.
+/// How long memory is kept that nobody uses. The allocator looks at its arenas once in this time, and may begin to count at the next look:
+/// a large message is given back after twice this time at the latest. The default is 10 s.
+const FREE_MEMORY_KEPT: Duration = Duration::from_secs(1);
+
+/// Has the allocator's threads give back to the system what has been free for [`FREE_MEMORY_KEPT`], also while the server is idle.
 fn give_back_free_memory() {
-    if let Err(error) = tikv_jemalloc_ctl::background_thread::write(true) {
-        tracing::debug!(%error, "free memory is given back only while the server works");
+    let keep = |name: &[u8]| Access::<isize>::write(name.name(), FREE_MEMORY_KEPT.as_millis() as isize);
+    // The first sets what arenas begin with, the second that of the one that is there.
+    let all = keep(b"arenas.dirty_decay_ms\0").and_then(|()| keep(b"arena.0.dirty_decay_ms\0"));
+    if let Err(error) = all.and_then(|()| background_thread::write(true)) {
+        tracing::debug!(%error, "free memory is given back later");
     }
 }
 
