@@ -1,5 +1,5 @@
-"""The component's exports: componentize-py finds these classes by name. Imported in WebAssembly only, by the entry that
-`portcullis build` writes."""
+"""The component's exports: componentize-py finds these classes by name. Imported in WebAssembly only, by the
+interpreter that `portcullis build` starts."""
 
 from __future__ import annotations
 

@@ -103,7 +103,9 @@ class WitHost:
         return TimedOut()
 
     def http(self, request: Request) -> Any:
-        # Only where it is bound: a plugin that requests no HTTP does not import it.
-        from . import wit_http
-
+        try:
+            from . import wit_http
+        except ImportError:
+            # `portcullis build` leaves it out: the component does not import it.
+            raise errors.ToolError("this plugin requests no HTTP: name the hosts under `requests` in pyproject.toml") from None
         return wit_http.send(request)

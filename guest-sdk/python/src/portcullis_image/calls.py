@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 
 from componentize_py_types import Ok
@@ -39,8 +38,6 @@ def make() -> None:
     for _ in range(_CALLS):
         _call("text", '{"name": "Ada"}')
         _call("structured", '{"numbers": [1, 2]}')
-        # As componentize-py does before the first call.
-        random.seed()
     PLUGIN.tools = theirs
 
 

@@ -1,5 +1,5 @@
-"""Seeds `random` when a call first uses it. componentize-py has it seeded before the first call of each instance, which takes longer than
-a small tool, and most tools use no random numbers."""
+"""Seeds `random` when a call first uses it. To seed it before each call would take longer than a small tool, and most tools use no random
+numbers."""
 
 from __future__ import annotations
 

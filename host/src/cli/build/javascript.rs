@@ -3,7 +3,8 @@
 use super::bundle::Bundler;
 use super::command::{quiet, step};
 use super::project::Project;
-use super::{node_built_ins, records_as_tuples, single_module, toolchain, typescript, web_globals, wit};
+use super::single_module::{self, Linking};
+use super::{node_built_ins, records_as_tuples, toolchain, typescript, web_globals, wit};
 use anyhow::{Context, ensure};
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -56,7 +57,7 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     let bundled = bundled.path;
     let (bound, built) = (work.join("wit"), work.join("built.wasm"));
     let is_strange = imports.iter().any(|name| name.starts_with("wasi:"));
-    wit::write(&bound, &exports, &imports, |text| {
+    wit::write(&bound, &wit::world(&exports, &imports, &[]), |text| {
         let text = records_as_tuples::with_tuples(&text);
         if is_strange { strange(&text) } else { text }
     })?;
@@ -78,7 +79,8 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     fs::remove_file(built)?;
     let is_never_called =
         |interface: &str, function: &str| interface == LOADER || project.is_out_of_reach(interface, function);
-    single_module::link(&bytes, is_never_called).context("cannot link the modules of the component")
+    let linking = Linking { is_never_called: &is_never_called, ..Linking::WHOLE };
+    single_module::link(&bytes, &linking).context("cannot link the modules of the component")
 }
 
 /// Makes `portcullis-guest` known to editors and tests, as npm would for `file:.portcullis/javascript`.

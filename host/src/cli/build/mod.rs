@@ -18,7 +18,7 @@ mod packages;
 mod passive_segments;
 mod project;
 mod python;
-mod python_archives;
+mod python_interpreter;
 mod records_as_tuples;
 mod rust;
 mod rust_c;

@@ -21,7 +21,7 @@ impl World {
     /// Writes the WIT of what is exported into a folder, and reads it. Everything may be imported: what a module does not use, its
     /// component does not import.
     pub(super) fn write(to: &Path, exports: &[String]) -> anyhow::Result<Self> {
-        wit::write(to, exports, &wit::all_imports(&[wit::HTTP]), |text| text)?;
+        wit::write(to, &wit::world(exports, &wit::all_imports(&[wit::HTTP]), &[]), |text| text)?;
         let mut resolve = Resolve::default();
         let (package, _) = resolve.push_dir(to)?;
         let world = resolve.select_world(&[package], Some(wit::WORLD))?;

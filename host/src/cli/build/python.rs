@@ -1,14 +1,23 @@
-//! Python: componentize-py makes a component of the interpreter, the SDK and the author's modules.
+//! Python: an interpreter that has started loads the author's modules, and a component is made of the memory that they leave.
 
 use super::command::{quiet, step};
-use super::componentize::{ENTRY, componentize};
 use super::folders::empty;
+use super::packages::Packages;
 use super::project::Project;
-use super::{immortal, packages, python_archives, records_as_tuples, single_module, toolchain, wit};
+use super::python_interpreter::{self, Interpreter};
+use super::single_module::{self, Linking};
+use super::{immortal, packages, toolchain, wit};
 use anyhow::{Context, ensure};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// Where the interpreter sees the author's modules.
+const SOURCES: &str = "/1";
+/// Where it sees the packages.
+const PACKAGES: &str = "/3";
+/// The packages' bytecode, in the folder that the interpreter sees as `/0`.
+const PACKED: &str = "packages.archive";
 
 /// Folders that contain no modules of a plugin.
 const SKIPPED: [&str; 5] = ["__pycache__", "node_modules", "venv", "env", "tests"];
@@ -17,14 +26,14 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     let tools = toolchain::python()?;
     let python = tools.interpreter();
     let (work, sdk) = (project.work(), project.work().join("python"));
-    let (image, sources, bound) = (work.join("image"), work.join("sources"), work.join("wit"));
+    let (image, sources) = (work.join("image"), work.join("sources"));
     let packages = packages::install(project, &python)?;
     empty(&image)?;
     empty(&sources)?;
     copy_modules(&project.folder, &sources, false)
         .with_context(|| format!("cannot copy {}", project.folder.display()))?;
     let mut ask = Command::new(&python);
-    let mut path = vec![sdk.clone()];
+    let mut path = vec![sdk];
     path.extend(packages.as_ref().map(|packages| packages.folder.clone()));
     ask.args(["-B", "-m", "portcullis_guest", &project.main]).current_dir(&sources);
     ask.env(
@@ -34,51 +43,62 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     let said = quiet(&mut ask, "").with_context(|| format!("cannot load the module {}", project.main))?;
     let exports: Vec<String> = serde_json::from_str(&said).context("the plugin must not print while it is loaded")?;
     ensure!(!exports.is_empty(), "{} offers nothing: mark functions with @tool, @resource or @prompt", project.main);
-    let wasi: &[&str] = if project.wants_http() { &[wit::HTTP] } else { &[] };
-    wit::write(&bound, &exports, &wit::all_imports(wasi), |text| records_as_tuples::with_tuples(&text))?;
-    // Copies: what runs while the image is made could change them.
-    let mut archives = vec![python_archives::standard(&tools)?];
+    let interpreter = python_interpreter::interpreter(&tools)?;
     if let Some(packages) = &packages {
-        archives.push(python_archives::of_packages(packages, &python, &sdk, &archives[0])?);
+        // A copy: what runs while the image is made could change it.
+        fs::copy(packed(packages, &interpreter)?, image.join(PACKED)).context("cannot copy what is packed")?;
     }
-    for (at, archive) in archives.iter().enumerate() {
-        fs::copy(archive, image.join(format!("{at}.archive"))).context("cannot copy what is packed")?;
-    }
-    let mut path = vec![image.clone(), sources, sdk];
-    path.extend(packages.map(|packages| packages.folder));
-    fs::write(image.join(format!("{ENTRY}.py")), entry(project, &exports, archives.len(), path.len()))?;
-    let built = work.join("built.wasm");
-    step("building the component", || componentize(&python, &bound, &path, &built))?;
-    let bytes = fs::read(&built).context("componentize-py wrote no component")?;
-    fs::remove_file(built)?;
-    let is_never_called = |interface: &str, function: &str| project.is_out_of_reach(interface, function);
-    let mut linked =
-        single_module::link(&bytes, is_never_called).context("cannot link the modules of the component")?;
+    // Each in a run of its own: it arranges what the one before has left when that has ended.
+    let texts = [
+        load(project, packages.is_some()),
+        format!("import portcullis_image\nportcullis_image.prepare({:?})\n", project.main),
+        "import portcullis_image\nportcullis_image.settle()\n".into(),
+    ];
+    let built = step("building the component", || interpreter.run_and_keep(&texts, &image, &[(SOURCES, &sources)]))?;
+    let exported: Vec<String> = exports.iter().map(|name| wit::exported(name)).collect();
+    let linking = Linking {
+        is_never_called: &|interface, function| {
+            project.is_out_of_reach(interface, function) || !project.wants_http() && interface.starts_with("wasi:http/")
+        },
+        is_exported: &|name| exported.iter().any(|one| one == name),
+        ..Linking::WHOLE
+    };
+    let mut linked = single_module::link(&built, &linking).context("cannot link the module of the component")?;
     immortal::make(&mut linked).context("cannot arrange the image of the interpreter")?;
     Ok(linked)
 }
 
-/// Loads everything before the component is made. What is imported later comes from the archives.
-fn entry(project: &Project, exports: &[String], archives: usize, folders: usize) -> String {
-    let archives: Vec<String> = (0..archives).map(|at| format!("/0/{at}.archive")).collect();
-    // componentize-py adds packages of an environment, which are none of the plugin's.
-    let ours = (0..folders).map(|at| format!("/{at}"));
-    let path: Vec<String> =
-        ["/python".into(), "/world".into()].into_iter().chain(ours).chain(["/bundled".into()]).collect();
-    let mut text = format!("import portcullis_image\nportcullis_image.begin({archives:?}, \"/1\", {path:?})\n");
-    for export in exports {
-        let class = export[..1].to_uppercase() + &export[1..];
-        text += &format!("from portcullis_guest.exports import {class}\n");
-        // The types of these are beside the interface; those of tools are shared.
-        if export != "tools" {
-            text += &format!("import wit_world.exports.{export}\n");
-        }
+/// The packages of a plugin as bytecode, compiled once.
+fn packed(packages: &Packages, interpreter: &Interpreter) -> anyhow::Result<PathBuf> {
+    let folder = packages.packed(&interpreter.version());
+    let archive = folder.join(PACKED);
+    if !archive.is_file() {
+        // Without what other versions of this program have packed there.
+        empty(folder.parent().unwrap_or(&folder))?;
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let write = format!(
+            "from portcullis_image import archive\narchive.write(\"/0/part\", archive.Part({PACKAGES:?}, {PACKAGES:?}))\n"
+        );
+        step("compiling the packages", || {
+            interpreter.run(&write, &folder, &[(PACKAGES, &packages.folder)])?;
+            // Under its name when it is whole.
+            fs::rename(folder.join("part"), &archive).context("the packages were not packed")
+        })?;
     }
-    if project.wants_http() {
-        text += "import portcullis_guest.wit_http\n";
-        text += "from portcullis_guest import sockets\nsockets.install()\n";
-    }
-    text + &format!("import {main}\nportcullis_image.prepare({main:?})\n", main = project.main)
+    Ok(archive)
+}
+
+/// Loads everything before the image is taken. What is imported later comes from the archives.
+fn load(project: &Project, has_packages: bool) -> String {
+    let archive = if has_packages { format!("\"/0/{PACKED}\"") } else { "None".into() };
+    let mut text = format!("import portcullis_image\nportcullis_image.include({SOURCES:?}, {archive})\n");
+    text += if project.wants_http() {
+        "from portcullis_guest import sockets\nsockets.install()\n"
+    } else {
+        // As it is where nothing binds it.
+        "import sys\nsys.modules[\"portcullis_guest.wit_http\"] = None\n"
+    };
+    text + &format!("import {main}\nportcullis_image.load({SOURCES:?})\n", main = project.main)
 }
 
 /// Copies modules, and the other files in the folders of packages: a file elsewhere may be anything, such as a key.

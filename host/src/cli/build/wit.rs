@@ -12,14 +12,8 @@ pub(super) const VERSION: &str = "0.2.12";
 /// What a plugin imports that sends requests.
 pub(super) const HTTP: &str = "http/outgoing-handler";
 
-/// Writes everything into a folder, which contains nothing else. `imports` and `exports` are the plugin's, and `change` is applied to
-/// each file.
-pub(super) fn write(
-    to: &Path,
-    exports: &[String],
-    imports: &[String],
-    change: impl Fn(String) -> String,
-) -> anyhow::Result<()> {
+/// Writes everything into a folder, which contains nothing else. `change` is applied to each file.
+pub(super) fn write(to: &Path, world: &str, change: impl Fn(String) -> String) -> anyhow::Result<()> {
     if to.exists() {
         fs::remove_dir_all(to).with_context(|| format!("cannot empty {}", to.display()))?;
     }
@@ -33,7 +27,7 @@ pub(super) fn write(
     for (name, bytes) in ours.chain(theirs) {
         put(&name, String::from_utf8_lossy(bytes).into_owned())?;
     }
-    put("world.wit", world(exports, imports))
+    put("world.wit", world.to_owned())
 }
 
 /// All that a plugin may import, and these interfaces of WASI.
@@ -45,11 +39,17 @@ pub(super) fn all_imports(wasi: &[&str]) -> Vec<String> {
     own.chain(wasi.iter().map(|name| format!("wasi:{name}@{VERSION}"))).collect()
 }
 
-/// The world of a plugin that imports and exports these.
-fn world(exports: &[String], imports: &[String]) -> String {
+/// The full name of an interface that a plugin exports.
+pub(super) fn exported(name: &str) -> String {
+    format!("portcullis:plugin/{name}@0.1.0")
+}
+
+/// The world of a plugin that imports and exports these, and exports these functions: each a declaration of WIT.
+pub(super) fn world(exports: &[String], imports: &[String], functions: &[String]) -> String {
     let imports = imports.iter().map(|name| format!("    import {name};\n"));
-    let exports = exports.iter().map(|name| format!("    export portcullis:plugin/{name}@0.1.0;\n"));
-    let items: String = imports.chain(exports).collect();
+    let exports = exports.iter().map(|name| format!("    export {};\n", exported(name)));
+    let functions = functions.iter().map(|function| format!("    export {function};\n"));
+    let items: String = imports.chain(exports).chain(functions).collect();
     format!("package portcullis:build;\n\nworld {WORLD} {{\n{items}}}\n")
 }
 
@@ -59,13 +59,16 @@ mod tests {
 
     #[test]
     fn a_world_has_all_imports_and_the_exports_that_there_are() {
-        let text = world(&["tools".into(), "prompts".into()], &all_imports(&[HTTP]));
-        for line in
-            ["import portcullis:plugin/output@0.1.0;", "import wasi:http/", "export portcullis:plugin/prompts@0.1.0;"]
-        {
+        let text = world(&["tools".into(), "prompts".into()], &all_imports(&[HTTP]), &["run: func()".into()]);
+        for line in [
+            "import portcullis:plugin/output@0.1.0;",
+            "import wasi:http/",
+            "export portcullis:plugin/prompts@0.1.0;",
+            "export run: func();",
+        ] {
             assert!(text.contains(line), "{text}");
         }
-        assert!(!world(&["tools".into()], &all_imports(&[])).contains("wasi:http"));
+        assert!(!world(&["tools".into()], &all_imports(&[]), &[]).contains("wasi:http"));
         assert!(text.matches("import portcullis:plugin/").count() >= 12, "{text}");
     }
 }

@@ -29,7 +29,7 @@ fn the_image_of_python_is_arranged() {
         seen["random"].take();
         let expected = json!({
             "random": null, "resumed": true, "seeded": [42, 0.947865], "immortal": [true, true, true], "new is mortal": true, "names": ["Ada", "Grace"],
-            "together": true, "dies": true, "collected": true, "environment": ["_Environ", 0],
+            "together": true, "dies": true, "collected": true, "environment": [0, "_Environ"],
             "out of reach": ["FileNotFoundError", "PermissionError", "FileNotFoundError", "OSError", "''"],
         });
         assert_eq!(seen, expected);
@@ -48,6 +48,8 @@ import weakref
 from random import getrandbits
 
 NAMES = ["Ada"]
+# A module may use numbers while it is loaded.
+EARLY = random.random()
 
 
 class Knot:
@@ -95,7 +97,7 @@ def look() -> str:
         "together": places[-25] - places[25] < 32 * 1024 and places[25] > id(NAMES),
         "dies": gone() is None,
         "collected": tied() is None,
-        "environment": [type(os.environ).__name__, len(os.environ)],
+        "environment": [len(os.environ), type(os.environ).__name__],
         "out of reach": [refusal(lambda: open("/etc/passwd")), refusal(socket.socket), refusal(lambda: os.listdir("/")),
                          refusal(lambda: os.fstat(3)), refusal(lambda: sys.stdin.read())],
     })

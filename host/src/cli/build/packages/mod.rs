@@ -14,7 +14,6 @@ use lock::Lock;
 use pip::{PURE, attempt, pip, run};
 use platform::files::replace_file;
 use plugins::package::Digest;
-use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -32,7 +31,7 @@ pub(super) struct Packages {
 
 impl Packages {
     /// The folder where they lie packed for a version of the standard library. It goes when others are installed.
-    pub(super) fn packed(&self, library: &OsStr) -> PathBuf {
+    pub(super) fn packed(&self, library: &str) -> PathBuf {
         self.folder.join(PACKED).join(library)
     }
 }

@@ -1,6 +1,7 @@
 //! The merged module: the index spaces of all libraries, one after another.
 
 use super::component::{Component, Linked, Origin};
+use super::linking::Linking;
 use super::outline::{FUNCTIONS, GLOBALS, MEMORIES, Outline, TABLES, imported_space};
 use super::renumber::{Renumber, Result};
 use anyhow::{Context, anyhow, bail, ensure};
@@ -35,14 +36,15 @@ fn rounded_up(memory: MemoryType) -> MemoryType {
 /// Functions that are never called become ones that trap; of what is lifted, `exported` is kept.
 pub(super) fn merge(
     component: &Component<'_>,
-    is_never_called: impl Fn(&str, &str) -> bool,
+    linking: &Linking<'_>,
     exported: &HashSet<String>,
 ) -> anyhow::Result<Vec<u8>> {
     let outlines = component.libraries.iter().map(|library| Outline::read(library.bytes));
     let outlines: Vec<Outline<'_>> = outlines.collect::<anyhow::Result<_>>()?;
     let outside = outside(component, &outlines)?;
     let has_adapter = outside.iter().any(|one| one.module == ADAPTER && one.name != RESET);
-    let is_stub = |one: &Outside<'_>| is_never_called(one.module, one.name) || (one.module == ADAPTER && !has_adapter);
+    let is_stub =
+        |one: &Outside<'_>| (linking.is_never_called)(one.module, one.name) || (one.module == ADAPTER && !has_adapter);
     let (stubs, imports) = outside.into_iter().partition(is_stub);
     let plan = Plan::new(component, &outlines, imports, stubs)?;
     let mut sections = Sections::default();
@@ -71,9 +73,16 @@ pub(super) fn merge(
     let named = component.lifted.iter().map(|origin| (None, origin));
     for (name, origin) in named.chain(component.realloc.iter().map(|origin| (Some(REALLOC), origin))) {
         let Origin::Library(place, own) = origin else { bail!("the component lifts what no module has") };
-        let index = plan.export(*place, own, FUNCTIONS)?;
+        let replaced = linking.replaced.iter().find(|(name, _)| name == own);
+        let index = match replaced {
+            Some((_, other)) => plan.function(other)?,
+            None => plan.export(*place, own, FUNCTIONS)?,
+        };
         let name = name.unwrap_or(own);
-        if name == REALLOC || exported.contains(name.strip_prefix(POST_RETURN).unwrap_or(name)) {
+        let freed = name.strip_prefix(POST_RETURN);
+        // The other function has left nothing that could be freed.
+        let is_replaced = freed.is_some_and(|freed| linking.replaced.iter().any(|(name, _)| *name == freed));
+        if name == REALLOC || !is_replaced && exported.contains(freed.unwrap_or(name)) {
             sections.exports.export(name, ExportKind::Func, index);
         }
     }
@@ -149,6 +158,12 @@ impl<'a> Plan<'a> {
         }
         ensure!(next[MEMORIES] == 1, "the modules have {} memories", next[MEMORIES]);
         Ok(plan)
+    }
+
+    /// Where the function is that some library exports under this name.
+    fn function(&self, name: &str) -> anyhow::Result<u32> {
+        let place = self.outlines.iter().position(|outline| outline.export(name, FUNCTIONS).is_some());
+        self.export(place.with_context(|| format!("no module has {name}"))?, name, FUNCTIONS)
     }
 
     /// Where a library's export is.

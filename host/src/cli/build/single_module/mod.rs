@@ -2,31 +2,35 @@
 //! starts, thousands of entries of tables each time; a single module has its table ready.
 
 mod component;
+mod linking;
 mod merge;
 mod outline;
 mod renumber;
 
+pub(super) use linking::Linking;
+
 use super::{passive_segments, records_as_tuples};
 use anyhow::{Context, bail};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use wasi_preview1_component_adapter_provider::{
     WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
 };
 use wit_component::{ComponentEncoder, DecodedWasm, StringEncoding, decode, embed_component_metadata};
 use wit_parser::{Resolve, WorldId, WorldItem};
 
-/// The same component with one module. `is_never_called` says, of the function of an interface, that the component need not import it: a
-/// call of it traps.
-pub(super) fn link(bytes: &[u8], is_never_called: impl Fn(&str, &str) -> bool) -> anyhow::Result<Vec<u8>> {
+/// The same component with one module.
+pub(super) fn link(bytes: &[u8], linking: &Linking<'_>) -> anyhow::Result<Vec<u8>> {
     let inner = component::innermost(bytes)?;
     let DecodedWasm::Component(mut resolve, world) = decode(inner)? else { bail!("these are types, not a component") };
+    let names: HashMap<_, _> =
+        resolve.worlds[world].exports.keys().map(|key| (key.clone(), resolve.name_world_key(key))).collect();
+    resolve.worlds[world].exports.retain(|key, _| (linking.is_exported)(&names[key]));
     let component = component::read(inner)?;
-    let merged = merge::merge(&component, is_never_called, &exported(&resolve, world))?;
+    let merged = merge::merge(&component, linking, &exported(&resolve, world))?;
     let mut module = passive_segments::remove(&merged)?;
     records_as_tuples::restore(&mut resolve)?;
     embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8)?;
     ComponentEncoder::default()
-        .validate(true)
         .module(&module)?
         .adapter(WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER)?
         .encode()
@@ -52,7 +56,7 @@ fn exported(resolve: &Resolve, world: WorldId) -> HashSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wasmparser::{Operator, Parser, Payload, TypeRef};
+    use wasmparser::{ExternalKind, Operator, Parser, Payload, TypeRef};
 
     /// What linkers of dynamic libraries make, in small: `$main` has memory and table, `$low` and `$high` are libraries, of which the
     /// second calls the first directly and through the table, and the filler enters a function after both are there. The adapter is
@@ -103,9 +107,10 @@ mod tests {
         (func (export "run") (result u32)
             (canon lift (core func $h "run") (memory $m "memory") (realloc (func $l "realloc")))))"#;
 
-    fn is_missing(interface: &str, function: &str) -> bool {
-        (interface, function) == ("test:missing/files", "load")
-    }
+    const LINKING: Linking<'_> = Linking {
+        is_never_called: &|interface, function| (interface, function) == ("test:missing/files", "load"),
+        ..Linking::WHOLE
+    };
 
     fn modules(component: &[u8]) -> Vec<Vec<u8>> {
         let payloads = Parser::new(0).parse_all(component).map(Result::unwrap);
@@ -118,7 +123,7 @@ mod tests {
 
     #[test]
     fn libraries_become_one_module() {
-        let linked = link(&wat::parse_str(LIBRARIES).unwrap(), is_missing).unwrap();
+        let linked = link(&wat::parse_str(LIBRARIES).unwrap(), &LINKING).unwrap();
         let modules = modules(&linked);
         assert_eq!(modules.len(), 1, "what fills tables, and what it fills, is not needed");
         let (mut functions, mut elements, mut data, mut imports, mut stubs) = (0, vec![], vec![], vec![], vec![]);
@@ -157,6 +162,53 @@ mod tests {
         );
     }
 
+    /// The functions that a module exports, with their places.
+    fn exported_functions(module: &[u8]) -> HashMap<String, u32> {
+        let payloads = Parser::new(0).parse_all(module).map(Result::unwrap);
+        let sections = payloads.filter_map(|payload| match payload {
+            Payload::ExportSection(section) => Some(section),
+            _ => None,
+        });
+        let exports = sections.flatten().map(Result::unwrap);
+        exports.filter(|one| one.kind == ExternalKind::Func).map(|one| (one.name.to_owned(), one.index)).collect()
+    }
+
+    #[test]
+    fn what_is_not_exported_is_left_out() {
+        let run = "(func (export \"run\") (result i32)";
+        let lifted = "(func (export \"run\") (result u32)";
+        let two = LIBRARIES.replace(run, &format!("(func (export \"other\") (result i32) i32.const 5) {run}")).replace(
+            lifted,
+            &format!("(func (export \"other\") (result u32) (canon lift (core func $h \"other\"))) {lifted}"),
+        );
+        let names = |linking: &Linking<'_>| -> Vec<String> {
+            let linked = link(&wat::parse_str(&two).unwrap(), linking).unwrap();
+            let mut names: Vec<_> = exported_functions(&modules(&linked)[0]).into_keys().collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(&LINKING), ["cabi_realloc", "other", "run"]);
+        assert_eq!(names(&Linking { is_exported: &|name| name == "run", ..LINKING }), ["cabi_realloc", "run"]);
+    }
+
+    #[test]
+    fn another_function_takes_the_place_of_an_exported_one() {
+        // What frees its results is given, too.
+        let run = "(func (export \"run\") (result i32)";
+        let freed = LIBRARIES.replace(run, &format!("(func (export \"cabi_post_run\") (param i32)) {run}")).replace(
+            "(realloc (func $l \"realloc\"))",
+            "(realloc (func $l \"realloc\")) (post-return (func $h \"cabi_post_run\"))",
+        );
+        let linked = |replaced| link(&wat::parse_str(&freed).unwrap(), &Linking { replaced, ..LINKING });
+        let exports = |linked: &[u8]| exported_functions(&modules(linked)[0]);
+        let plain = exports(&linked(&[]).unwrap());
+        assert_eq!((plain["run"], plain["cabi_post_run"]), (5, 4), "both are of $high");
+        let replaced = exports(&linked(&[("run", "through")]).unwrap());
+        assert_eq!(replaced["run"], 2, "the third one of $low");
+        assert!(!replaced.contains_key("cabi_post_run"), "it would free what the other has not made");
+        assert_eq!(linked(&[("run", "walk")]).unwrap_err().to_string(), "no module has walk");
+    }
+
     fn constant(expression: &wasmparser::ConstExpr<'_>) -> i32 {
         match expression.get_operators_reader().read().unwrap() {
             Operator::I32Const { value } => value,
@@ -169,7 +221,7 @@ mod tests {
         let refused = |from: &str, to: &str| {
             assert!(LIBRARIES.contains(from), "{from}");
             let changed = wat::parse_str(LIBRARIES.replacen(from, to, 1)).unwrap();
-            format!("{:#}", link(&changed, is_missing).unwrap_err())
+            format!("{:#}", link(&changed, &LINKING).unwrap_err())
         };
         assert!(refused("(data (i32.const 8) \"main\")", "(func $f) (start $f)").contains("runs code when it starts"));
         assert!(
@@ -179,9 +231,9 @@ mod tests {
         let twice = "(core instance (instantiate $main)) (core instance $s";
         assert!(refused("(core instance $s", twice).contains("several instances"));
         let module = wat::parse_str("(module)").unwrap();
-        assert!(link(&module, is_missing).is_err());
+        assert!(link(&module, &LINKING).is_err());
         assert!(
-            format!("{:#}", link(&wat::parse_str("(component)").unwrap(), is_missing).unwrap_err())
+            format!("{:#}", link(&wat::parse_str("(component)").unwrap(), &LINKING).unwrap_err())
                 .contains("without modules")
         );
     }
