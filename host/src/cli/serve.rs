@@ -148,8 +148,8 @@ const FREE_MEMORY_KEPT: Duration = Duration::from_secs(1);
 fn give_back_free_memory() {
     let keep = |name: &[u8]| Access::<isize>::write(name.name(), FREE_MEMORY_KEPT.as_millis() as isize);
     // The first sets what arenas begin with, the second that of the one that is there.
-    let all = keep(b"arenas.dirty_decay_ms\0").and_then(|()| keep(b"arena.0.dirty_decay_ms\0"));
-    if let Err(error) = all.and_then(|()| background_thread::write(true)) {
+    let set = [keep(b"arenas.dirty_decay_ms\0"), keep(b"arena.0.dirty_decay_ms\0"), background_thread::write(true)];
+    for error in set.into_iter().filter_map(Result::err) {
         tracing::debug!(%error, "free memory is given back later");
     }
 }
