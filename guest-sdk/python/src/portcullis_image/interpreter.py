@@ -12,7 +12,8 @@ _TEXT = "/0/run.py"
 # What was run stays where it is: freed, it would leave holes behind the image's arrangement.
 _kept: list[object] = []
 
-begin(_ARCHIVE, ["/python", "/world", "/0", "/1", standard.SDK, "/3", "/bundled"])
+# Without the folder of the texts: a module of the author may have the name of one.
+begin(_ARCHIVE, ["/python", "/world", "/1", standard.SDK, "/3", "/bundled"])
 
 # componentize-py binds what is imported before the image is taken, and there is nothing else of it afterwards.
 import wit_world.exports.completions  # noqa: E402

@@ -50,12 +50,12 @@ pub(super) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     }
     // Each in a run of its own: it arranges what the one before has left when that has ended.
     let texts = [
-        load(project, packages.is_some()),
+        loading_text(project, packages.is_some()),
         format!("import portcullis_image\nportcullis_image.prepare({:?})\n", project.main),
         "import portcullis_image\nportcullis_image.settle()\n".into(),
     ];
     let built = step("building the component", || interpreter.run_and_keep(&texts, &image, &[(SOURCES, &sources)]))?;
-    let exported: Vec<String> = exports.iter().map(|name| wit::exported(name)).collect();
+    let exported: Vec<String> = exports.iter().map(|name| wit::full_name(name)).collect();
     let linking = Linking {
         is_never_called: &|interface, function| {
             project.is_out_of_reach(interface, function) || !project.wants_http() && interface.starts_with("wasi:http/")
@@ -89,7 +89,7 @@ fn packed(packages: &Packages, interpreter: &Interpreter) -> anyhow::Result<Path
 }
 
 /// Loads everything before the image is taken. What is imported later comes from the archives.
-fn load(project: &Project, has_packages: bool) -> String {
+fn loading_text(project: &Project, has_packages: bool) -> String {
     let archive = if has_packages { format!("\"/0/{PACKED}\"") } else { "None".into() };
     let mut text = format!("import portcullis_image\nportcullis_image.include({SOURCES:?}, {archive})\n");
     text += if project.wants_http() {

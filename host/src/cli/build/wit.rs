@@ -40,14 +40,14 @@ pub(super) fn all_imports(wasi: &[&str]) -> Vec<String> {
 }
 
 /// The full name of an interface that a plugin exports.
-pub(super) fn exported(name: &str) -> String {
+pub(super) fn full_name(name: &str) -> String {
     format!("portcullis:plugin/{name}@0.1.0")
 }
 
 /// The world of a plugin that imports and exports these, and exports these functions: each a declaration of WIT.
 pub(super) fn world(exports: &[String], imports: &[String], functions: &[String]) -> String {
     let imports = imports.iter().map(|name| format!("    import {name};\n"));
-    let exports = exports.iter().map(|name| format!("    export {};\n", exported(name)));
+    let exports = exports.iter().map(|name| format!("    export {};\n", full_name(name)));
     let functions = functions.iter().map(|function| format!("    export {function};\n"));
     let items: String = imports.chain(exports).chain(functions).collect();
     format!("package portcullis:build;\n\nworld {WORLD} {{\n{items}}}\n")

@@ -11,6 +11,8 @@ fn the_image_of_python_is_arranged() {
     let folder = begin(&home, "python");
     let file = folder.join("hello_python.py");
     fs::write(&file, fs::read_to_string(&file).unwrap() + LOOK).unwrap();
+    // The text that a build runs has this name, too.
+    fs::write(folder.join("run.py"), "WHOSE = 'of the author'\n").unwrap();
     run(&home, &folder, &["build"], |command| {
         command.env("PIP_NO_INDEX", "1");
     });
@@ -30,6 +32,8 @@ fn the_image_of_python_is_arranged() {
         let expected = json!({
             "random": null, "resumed": true, "seeded": [42, 0.947865], "immortal": [true, true, true], "new is mortal": true, "names": ["Ada", "Grace"],
             "together": true, "dies": true, "collected": true, "environment": [0, "_Environ"],
+            "run.py": "of the author",
+            "http": "this plugin requests no HTTP: name the hosts under `requests` in pyproject.toml",
             "out of reach": ["FileNotFoundError", "PermissionError", "FileNotFoundError", "OSError", "''"],
         });
         assert_eq!(seen, expected);
@@ -42,9 +46,11 @@ import gc
 import json
 import os
 import random
+import run
 import socket
 import sys
 import weakref
+from portcullis_guest import ToolError, http
 from random import getrandbits
 
 NAMES = ["Ada"]
@@ -57,6 +63,13 @@ class Knot:
 
 
 KNOT = Knot()
+
+
+def unsent():
+    try:
+        return repr(http.get("https://example.com"))
+    except ToolError as error:
+        return str(error)
 
 
 def refusal(use):
@@ -98,6 +111,8 @@ def look() -> str:
         "dies": gone() is None,
         "collected": tied() is None,
         "environment": [len(os.environ), type(os.environ).__name__],
+        "run.py": run.WHOSE,
+        "http": unsent(),
         "out of reach": [refusal(lambda: open("/etc/passwd")), refusal(socket.socket), refusal(lambda: os.listdir("/")),
                          refusal(lambda: os.fstat(3)), refusal(lambda: sys.stdin.read())],
     })

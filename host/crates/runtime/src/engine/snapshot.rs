@@ -5,10 +5,12 @@ use super::artifact;
 use super::cache::CompileCache;
 use super::incremental::build;
 use super::profile::{Engines, Profile, compile_only};
+use super::supervision::bytes;
 use super::worker::CompileWorker;
+use bytesize::ByteSize;
 use data_encoding::HEXLOWER;
 use platform::folder::Folder;
-use policy::Metering;
+use policy::{Limits, Metering};
 use sha2::{Digest as _, Sha256};
 use std::io;
 use std::path::PathBuf;
@@ -16,7 +18,7 @@ use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{
     Component, ComponentNamedList, Instance, Lift, Linker, Resource, ResourceTable, ResourceType, WasmList,
 };
-use wasmtime::{Engine, Store, StoreContextMut};
+use wasmtime::{Engine, Store, StoreContextMut, StoreLimits, StoreLimitsBuilder};
 use wasmtime_wasi::filesystem::{Descriptor, Dir};
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{FsPerms, OpenMode, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
@@ -28,6 +30,8 @@ const PROFILE: Profile = Metering::Ticks;
 const FOR_EVER: u64 = 1 << 60;
 /// What it has of WASI.
 const THERE: [&str; 6] = ["wasi:cli/", "wasi:clocks/", "wasi:filesystem/", "wasi:io/", "wasi:random/", "wasi:sockets/"];
+/// Its memory: the most that a plugin can be given, since it would begin each call with this one.
+const MAX_MEMORY: ByteSize = Limits::MEMORY_CEILING;
 /// Bytes that are kept of what the component writes to its output and its errors.
 const MAX_OUTPUT: usize = 1 << 20;
 
@@ -63,8 +67,8 @@ pub struct RunningComponent<'a> {
 }
 
 impl SnapshotCompiler {
-    /// Starts a component. Its code runs without limits of time and memory: it is the code of who builds it. It can reach these
-    /// folders and nothing else.
+    /// Starts a component. Its code runs without a limit of time: it is the code of who builds it. It can reach these folders and
+    /// nothing else.
     pub async fn start<'a>(
         &self,
         component: &'a [u8],
@@ -107,7 +111,8 @@ impl RunningComponent<'_> {
         match ended {
             Ok((Ok(()),)) => Ok(()),
             Ok((Err(said),)) => Err(SnapshotError::Failed(written + &said)),
-            Err(error) => Err(SnapshotError::NotRun(format!("{written}{error:#}"))),
+            // Without the backtrace, which has the interpreter's own functions.
+            Err(error) => Err(SnapshotError::Failed(format!("{written}the code stopped: {}", error.root_cause()))),
         }
     }
 
@@ -118,6 +123,9 @@ impl RunningComponent<'_> {
 
     /// The component with the memory that it has now.
     pub async fn snapshot(mut self) -> Result<Vec<u8>, SnapshotError> {
+        // Wizer adds a page, and reads all at once.
+        self.state.store.data_mut().limits = StoreLimits::default();
+        self.state.store.set_hostcall_fuel(usize::MAX);
         self.wizer.snapshot_component(&self.context, &mut self.state).await.map_err(not_run)
     }
 }
@@ -133,6 +141,7 @@ struct World {
     wasi: WasiCtx,
     table: ResourceTable,
     folders: Vec<(Dir, String)>,
+    limits: StoreLimits,
 }
 
 impl MountedFolder {
@@ -179,7 +188,10 @@ impl State {
         linker.instance("wasi:filesystem/preopens@0.2.12")?.func_wrap("get-directories", directories)?;
         linker.allow_shadowing(false);
         refuse_the_rest(&mut linker, component)?;
-        let mut store = Store::new(engine, World { wasi: wasi.build(), table: ResourceTable::new(), folders });
+        let limits = StoreLimitsBuilder::new().memory_size(bytes(MAX_MEMORY)).build();
+        let world = World { wasi: wasi.build(), table: ResourceTable::new(), folders, limits };
+        let mut store = Store::new(engine, world);
+        store.limiter(|world| &mut world.limits);
         store.set_epoch_deadline(FOR_EVER);
         let instance = linker.instantiate_async(&mut store, component).await?;
         Ok(Self { store, instance })
@@ -223,7 +235,8 @@ fn refuse_the_rest(linker: &mut Linker<World>, component: &Component) -> wasmtim
                     }
                 }
                 (ComponentItem::ComponentFunc(_), Some(defined)) => {
-                    let said = format!("{interface}#{name} is for calls, and this is none");
+                    let said =
+                        format!("{interface}#{name} was called outside of a call; the host is there in calls only");
                     defined.func_new(name, move |_, _, _, _| Err(wasmtime::Error::msg(said.clone())))?;
                 }
                 _ => {}
@@ -327,10 +340,25 @@ mod tests {
     async fn what_fails_says_why() {
         let failed = async |code: &str| run(&component(code)).await.unwrap_err().to_string();
         assert_eq!(failed("call $fail").await, "it is broken");
-        let called = failed("call $call").await;
-        assert!(called.contains("test:host/calls#call is for calls, and this is none"), "{called}");
-        let trapped = failed("unreachable").await;
-        assert!(trapped.starts_with("the interpreter cannot be run: ") && trapped.contains("unreachable"), "{trapped}");
+        let refused =
+            "the code stopped: test:host/calls#call was called outside of a call; the host is there in calls only";
+        assert_eq!(failed("call $call").await, refused);
+        assert_eq!(failed("unreachable").await, "the code stopped: wasm trap: wasm `unreachable` instruction executed");
+    }
+
+    #[tokio::test]
+    async fn memory_is_bounded_and_a_large_one_is_kept() {
+        let grown = |pages: u32, then: &str| {
+            format!(
+                "(i32.eq (memory.grow (i32.const {pages})) (i32.const -1)) if {then} end (i32.store (i32.const 64) (i32.const 30))"
+            )
+        };
+        // More than wasmtime lifts unless it is told to.
+        let snapshot = run(&component(&grown(3_000, "call $fail"))).await.unwrap();
+        assert!(snapshot.len() < 10_000);
+        let all = u32::try_from(MAX_MEMORY.as_u64() >> 16).unwrap() - 1;
+        run(&component(&grown(all, "call $fail"))).await.unwrap();
+        assert_eq!(run(&component(&grown(all + 1, "call $fail"))).await.unwrap_err().to_string(), "it is broken");
     }
 
     #[tokio::test]
