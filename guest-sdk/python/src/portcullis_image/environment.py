@@ -17,7 +17,7 @@ class _Unread(os._Environ):  # type: ignore[type-arg]
     def __getattr__(self, name: str) -> Any:
         if name != "_data":
             raise AttributeError(name)
-        data = {os.fsencode(name): os.fsencode(value) for name, value in environment.get_environment()}
+        data = {os.fsencode(key): os.fsencode(value) for key, value in environment.get_environment()}
         for view in _VIEWS:
             view.__class__ = os._Environ
             view._data = data  # type: ignore[attr-defined]
@@ -25,7 +25,9 @@ class _Unread(os._Environ):  # type: ignore[type-arg]
 
 
 def delay() -> None:
-    """Nothing of the build is left. Called before the image is taken."""
+    """Nothing of the build is left. Called once, before the image is taken."""
+    # Python's own copy is not all: a variable that a module has set is in the C library, too.
+    os.environ.clear()
     for view in _VIEWS:
         view.__class__ = _Unread
-        view.__dict__.pop("_data", None)
+        del view._data  # type: ignore[attr-defined]

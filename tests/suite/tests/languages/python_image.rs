@@ -54,8 +54,9 @@ from portcullis_guest import ToolError, http
 from random import getrandbits
 
 NAMES = ["Ada"]
-# A module may use numbers while it is loaded.
+# A module may use numbers while it is loaded, and set variables.
 EARLY = random.random()
+os.environ["EARLY"] = "yes"
 
 
 class Knot:
