@@ -5,7 +5,7 @@ use suite::journey::{Outcome, STEPS, Transport};
 
 #[test]
 fn an_agent_goes_through_the_journey() {
-    let agent = Agent::GeminiCli;
+    let agent = Agent::GEMINI_CLI;
     let version = agent.version().expect("Gemini CLI is not installed; `cargo xtask test` installs it");
     for transport in Transport::ALL {
         let mut outcomes = calls(agent, transport);
@@ -19,11 +19,11 @@ fn an_agent_goes_through_the_journey() {
 #[test]
 fn a_model_behind_an_agent_writes_a_program() {
     for transport in Transport::ALL {
-        assert_eq!(program(Agent::GeminiCli, transport), Outcome::Good, "over {}", transport.name());
+        assert_eq!(program(Agent::GEMINI_CLI, transport), Outcome::Good, "over {}", transport.name());
     }
 }
 
 #[test]
 fn an_agent_keeps_a_server_that_was_killed() {
-    assert_eq!(server_killed(Agent::GeminiCli), Outcome::Good);
+    assert_eq!(server_killed(Agent::GEMINI_CLI), Outcome::Good);
 }

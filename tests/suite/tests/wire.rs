@@ -113,6 +113,18 @@ fn arguments_are_checked_before_the_guest_runs() {
     }
 }
 
+/// Some frameworks send null for each argument that their model has not given.
+#[test]
+fn a_null_for_an_argument_that_may_be_left_out_is_left_out() {
+    for era in Era::ALL {
+        let mut client = client(era, &plugin("echo", ""));
+        let called = client.run("echo", json!({"n": 3, "path": null}));
+        assert_eq!(called.result()["structuredContent"], json!({"n": 3, "path": null}), "{era:?}: {}", called.result());
+        let called = client.run("echo", json!({"n": "three", "path": null}));
+        assert_eq!(called.code(), "invalid-arguments", "{era:?}: {}", called.result());
+    }
+}
+
 #[test]
 fn an_unsupported_version_is_answered_with_the_supported_ones() {
     let mut server = Server::start(&plugin("echo", ""));

@@ -5,17 +5,24 @@ use anyhow::Result;
 use crate::repo::Repo;
 use crate::{node, python};
 
+/// The environments of those in Python, which need different versions of the same packages.
+const IN_PYTHON: [&str; 4] = ["fast-agent", "gptme", "langchain", "openhands"];
+
 /// The one that the tests use, which is small.
 pub(crate) fn one(repo: &Repo) -> Result<()> {
-    node::install(&repo.clients().join("agents"), &repo.agents(), "installing an agent", &["--omit=dev"])
+    let only = ["--omit=dev", "--omit=optional"];
+    node::install(&repo.clients().join("agents"), &repo.agents(), "installing an agent", &only)
 }
 
-/// All of them. One is in Python and left out where none is new enough.
+/// All of them. Those in Python are left out where none is new enough.
 pub(crate) fn all(repo: &Repo) -> Result<()> {
     let from = repo.clients().join("agents");
-    node::install(&from, &repo.agents(), "installing the agents", &["--include=dev"])?;
-    if let Err(error) = python::install(&from.join("requirements.txt"), &repo.agents().join("venv"), (3, 12)) {
-        eprintln!("  without fast-agent: {error:#}");
+    node::install(&from, &repo.agents(), "installing the agents", &["--include=dev", "--include=optional"])?;
+    for name in IN_PYTHON {
+        let requirements = from.join(format!("python/{name}.txt"));
+        if let Err(error) = python::install(&requirements, &repo.agents().join("python").join(name), (3, 12)) {
+            eprintln!("  without {name}: {error:#}");
+        }
     }
     Ok(())
 }

@@ -21,6 +21,7 @@ fn page(program: &str) -> (&'static str, &'static str) {
     match program {
         "task-clients" => ("host/docs/task-clients.md", arrived),
         "servers" => ("host/docs/servers.md", "the gateway loses or changes a tool and does not say why"),
+        "libraries" => ("host/docs/client-libraries.md", arrived),
         _ => ("host/docs/clients.md", arrived),
     }
 }

@@ -1,15 +1,17 @@
 //! What an agent sends to its model and gets back, in whatever protocol, and what the protocols have in common.
 
 use crate::web::Reply;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A tool as an agent offers it to its model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Offered {
     /// The name, which agents derive from the server's name and the tool's.
     pub(crate) name: String,
     /// Codex groups the tools of a server in a namespace, which a call must name.
     pub(crate) namespace: Option<String>,
+    /// Required arguments that are a choice, with their first value: OpenHands wants to know how risky each call is.
+    pub(crate) adds: Map<String, Value>,
 }
 
 /// What an agent sends to its model.
@@ -66,7 +68,15 @@ pub(crate) fn each(array: &Value) -> impl Iterator<Item = &Value> {
     array.as_array().into_iter().flatten()
 }
 
-/// A tool without a namespace.
+/// A tool of this name, and nothing more.
 pub(crate) fn offered(name: &Value) -> Option<Offered> {
-    Some(Offered { name: name.as_str()?.to_owned(), namespace: None })
+    Some(Offered { name: name.as_str()?.to_owned(), ..Offered::default() })
+}
+
+impl Offered {
+    /// The arguments of a call, with those that the agent adds.
+    pub(crate) fn arguments(&self, own: &Value) -> Value {
+        let own = own.as_object().cloned().unwrap_or_default();
+        self.adds.clone().into_iter().chain(own).collect()
+    }
 }

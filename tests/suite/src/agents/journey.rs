@@ -9,16 +9,22 @@ use crate::{PATIENCE, eventually, paths, plugin, plugin_from};
 use serde_json::json;
 
 /// The whole journey of one agent over one transport; one outcome for each step.
-pub fn travel(agent: Agent, transport: Transport) -> Vec<Outcome> {
+pub fn travel(agent: &'static Agent, transport: Transport) -> Vec<Outcome> {
     let mut outcomes = calls(agent, transport);
     outcomes.push(killed(agent, transport));
     outcomes.push(cold_cache(agent, transport));
     outcomes.push(program(agent, transport));
+    outcomes.push(new_tool(agent, transport));
+    outcomes.push(match transport {
+        Transport::Stdio => server_killed(agent),
+        // Whoever runs a server that others connect to starts it again.
+        Transport::Http => Outcome::NotTaken,
+    });
     outcomes
 }
 
 /// The steps up to the large result, in one session.
-pub fn calls(agent: Agent, transport: Transport) -> Vec<Outcome> {
+pub fn calls(agent: &'static Agent, transport: Transport) -> Vec<Outcome> {
     let place = Place::new(agent, transport, &config(), Cache::Shared);
     let script = steps().map(|step| (step.tool, step.arguments));
     let mut run = place.start(script.to_vec());
@@ -43,7 +49,7 @@ fn judge(step: &Step, at: usize, conversation: &Conversation, place: &Place) -> 
 
 /// In code mode the model sees three tools in the place of all: it searches for one, asks how it is called, and calls it twenty times
 /// in one program.
-pub fn program(agent: Agent, transport: Transport) -> Outcome {
+pub fn program(agent: &'static Agent, transport: Transport) -> Outcome {
     let code = "prefix = false\ngrants.agent-tools = [\"*.*\"]";
     let code = plugin_from("code", &paths::real_plugin("code"), code);
     let place = Place::new(
@@ -72,7 +78,7 @@ pub fn program(agent: Agent, transport: Transport) -> Outcome {
 }
 
 /// The agent is killed while a call runs: the call ends and is in the audit, and so does a server that the agent started.
-pub fn killed(agent: Agent, transport: Transport) -> Outcome {
+pub fn killed(agent: &'static Agent, transport: Transport) -> Outcome {
     let config = plugin("wait-forever", "limits.deadline = \"10s\"");
     let place = Place::new(agent, transport, &config, Cache::Shared);
     let mut run = place.start(vec![("wait-forever__run", json!({}))]);
@@ -98,7 +104,7 @@ pub fn killed(agent: Agent, transport: Transport) -> Outcome {
 
 /// The process that serves is killed while a call runs, in the middle of a session over stdio: the model reads that, and its next call
 /// works.
-pub fn server_killed(agent: Agent) -> Outcome {
+pub fn server_killed(agent: &'static Agent) -> Outcome {
     let config = plugin("wait-forever", "limits.deadline = \"60s\"") + &plugin("echo", "");
     let place = Place::new(agent, Transport::Stdio, &config, Cache::Shared);
     let mut run =
@@ -116,9 +122,29 @@ pub fn server_killed(agent: Agent) -> Outcome {
     }
 }
 
+/// A plugin is added while a call runs: the model's next call is one of its tool.
+fn new_tool(agent: &'static Agent, transport: Transport) -> Outcome {
+    let config = plugin("slow-stream", "");
+    let place = Place::new(agent, transport, &config, Cache::Shared);
+    let mut run = place.start(vec![("slow-stream__run", json!({"n": 100})), ("later__run", json!({"n": 5}))]);
+    if eventually(PATIENCE, || find(&run.model.conversation().tools, "slow-stream__run").map(|_| ())).is_none() {
+        return Outcome::Wrong(format!("the model is offered nothing: {}", place.printed()));
+    }
+    let later = plugin_from("later", &paths::guest("echo"), "");
+    place.served.home().write("portcullis.toml", &(config + &later));
+    if run.agent.ended().is_none() {
+        return Outcome::Wrong(format!("the agent does not end: {}", place.printed()));
+    }
+    match run.model.conversation().results.as_slice() {
+        [_, new] if new.contains("\"n\":5") || new.contains("\"n\": 5") => Outcome::Good,
+        [_] => Outcome::Clients("lists tools once in a session"),
+        results => Outcome::Wrong(format!("the model read {results:?}: {}", place.printed())),
+    }
+}
+
 /// With an empty cache and a component that takes long to compile: the first run ends, the component is compiled whether or
 /// not the agent waits, and the second run finds its tool.
-fn cold_cache(agent: Agent, transport: Transport) -> Outcome {
+fn cold_cache(agent: &'static Agent, transport: Transport) -> Outcome {
     let config = plugin_from("hello", &paths::real_plugin("hello-python"), "");
     let place = Place::new(agent, transport, &config, Cache::Cold);
     let script: Vec<Call> = vec![("hello__greet", json!({"name": "Ada"}))];

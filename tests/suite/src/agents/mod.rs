@@ -14,8 +14,10 @@ pub use journey::{calls, killed, program, server_killed, travel};
 use crate::journey::{Table, travel_all as all};
 
 /// Takes these agents through the journey over both transports.
-pub fn travel_all(agents: &[Agent]) -> Table {
-    let name = |agent: &Agent| format!("{} {}", agent.name(), agent.version().unwrap_or_default());
-    let named: Vec<_> = agents.iter().map(|agent| (name(agent), *agent)).collect();
+pub fn travel_all(agents: &[&'static Agent]) -> Table {
+    let named: Vec<_> = agents
+        .iter()
+        .map(|agent| (format!("{} {}", agent.name, agent.version().unwrap_or_default()), *agent))
+        .collect();
     all("agent", &named, travel)
 }

@@ -33,10 +33,13 @@ impl Model {
     }
 }
 
-/// The offered tool of a server's tool. Agents put the server's name before it in different ways, and some replace `-`.
+/// The offered tool of a server's tool. Agents put the server's name before it in different ways, some replace `-` or write `_` for
+/// `__`, and gptme puts a digest behind it.
 pub(crate) fn find<'a>(tools: &'a [Offered], name: &str) -> Option<&'a Offered> {
-    let plain = |name: &str| name.replace('-', "_");
-    tools.iter().find(|tool| plain(&tool.name).ends_with(&plain(name)))
+    let plain = |name: &str| name.replace('-', "_").replace("__", "_");
+    let name = plain(name);
+    let find = |fits: fn(&str, &str) -> bool| tools.iter().find(|tool| fits(&plain(&tool.name), &name));
+    find(|tool, name| tool.ends_with(name)).or_else(|| find(|tool, name| tool.contains(name)))
 }
 
 fn answer(script: &[Call], seen: &Seen) -> Reply {
@@ -49,7 +52,9 @@ fn answer(script: &[Call], seen: &Seen) -> Reply {
     let turn = match script.get(next) {
         None => Turn::Say("The journey is over."),
         Some((name, arguments)) => match find(&conversation.tools, name) {
-            Some(tool) => Turn::Call(next, tool, arguments),
+            Some(tool) => {
+                return dialect.answer(seen.path(), &body, &Turn::Call(next, tool, &tool.arguments(arguments)));
+            }
             // A side question, such as for a title, or an agent that lost our tools.
             None => Turn::Say("There is no such tool."),
         },

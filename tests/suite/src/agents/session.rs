@@ -1,6 +1,6 @@
 //! One run of an agent with a model and a server.
 
-use super::agent::Agent;
+use super::agent::{Agent, Task};
 use super::model::{Call, Model};
 use crate::journey::{Cache, Running, Served, Transport, printed};
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use std::process::Stdio;
 /// Where an agent is to run, and the server.
 pub(crate) struct Place {
     pub(crate) served: Served,
-    agent: Agent,
+    agent: &'static Agent,
 }
 
 /// A running agent, killed when dropped.
@@ -19,7 +19,7 @@ pub(crate) struct Run {
 }
 
 impl Place {
-    pub(crate) fn new(agent: Agent, transport: Transport, config: &str, cache: Cache) -> Self {
+    pub(crate) fn new(agent: &'static Agent, transport: Transport, config: &str, cache: Cache) -> Self {
         Self { served: Served::new(transport, config, cache), agent }
     }
 
@@ -27,7 +27,8 @@ impl Place {
     pub(crate) fn start(&self, script: Vec<Call>) -> Run {
         let model = Model::start(script);
         let home = self.served.folder();
-        let mut command = self.agent.command(&home, &model, &self.served.access).expect("the agent is installed");
+        let task = Task { home: &home, model: &model, server: &self.served.access };
+        let mut command = self.agent.command(&task).expect("the agent is installed");
         command.stdin(Stdio::null());
         Run { model, agent: Running::start(command, home) }
     }

@@ -8,10 +8,10 @@ use suite::journey::report;
 fn main() -> ExitCode {
     let wanted: Vec<_> = std::env::args().skip(1).collect();
     let mut agents = Agent::ALL.to_vec();
-    agents.retain(|agent| wanted.is_empty() || wanted.iter().any(|name| name == agent.name()));
+    agents.retain(|agent| wanted.is_empty() || wanted.iter().any(|name| name == agent.name));
     for agent in &agents {
         if agent.version().is_none() {
-            eprintln!("{} is left out: it is not installed, or does not start here", agent.name());
+            eprintln!("{} is left out: it is not installed, or does not start here", agent.name);
         }
     }
     agents.retain(|agent| agent.version().is_some());

@@ -124,10 +124,12 @@ impl Served {
         verdicts.map(|record| (text(&record["plugin"]), text(&record["outcome"]))).collect()
     }
 
-    /// Whether compiled code is in the cold cache.
+    /// Whether compiled code is in the cold cache, and nothing is being added: a component is compiled in parts.
     pub(crate) fn has_compiled(&self) -> bool {
-        let entries = fs::read_dir(self.home.path().join("cache")).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|end| end == "bin"))
+        let cache = self.home.path().join("cache");
+        let entries = fs::read_dir(&cache).into_iter().flatten().flatten();
+        let has_code = entries.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|end| end == "bin"));
+        has_code && processes(&["compile-to-cache", &cache.display().to_string()]).is_empty()
     }
 
     /// Whether a server that the client started still runs.
@@ -145,13 +147,17 @@ impl Served {
 
     /// The processes with its configuration that have been given an argument like this.
     fn processes(&self, argument: &str) -> Vec<String> {
-        let config = self.home.path().join("portcullis.toml").display().to_string();
-        let processes = fs::read_dir("/proc").expect("the system's processes").flatten();
-        let is_one = |process: &fs::DirEntry| {
-            let command = fs::read(process.path().join("cmdline")).unwrap_or_default();
-            let command = String::from_utf8_lossy(&command);
-            command.contains(&config) && command.contains(argument)
-        };
-        processes.filter(is_one).map(|process| process.file_name().to_string_lossy().into_owned()).collect()
+        processes(&[&self.home.path().join("portcullis.toml").display().to_string(), argument])
     }
+}
+
+/// The processes whose command has all of these words.
+fn processes(words: &[&str]) -> Vec<String> {
+    let all = fs::read_dir("/proc").expect("the system's processes").flatten();
+    let is_one = |process: &fs::DirEntry| {
+        let command = fs::read(process.path().join("cmdline")).unwrap_or_default();
+        let command = String::from_utf8_lossy(&command);
+        words.iter().all(|word| command.contains(word))
+    };
+    all.filter(is_one).map(|process| process.file_name().to_string_lossy().into_owned()).collect()
 }

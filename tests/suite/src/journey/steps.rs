@@ -4,8 +4,20 @@ use crate::{paths, plugin, plugin_from};
 use serde_json::{Value, json};
 
 /// The steps, in order.
-pub const STEPS: [&str; 10] =
-    ["tools", "call", "stream", "question", "denial", "fuel", "large result", "killed", "cold cache", "code mode"];
+pub const STEPS: [&str; 12] = [
+    "tools",
+    "call",
+    "stream",
+    "question",
+    "denial",
+    "fuel",
+    "large result",
+    "killed",
+    "cold cache",
+    "code mode",
+    "new tool",
+    "server killed (stdio)",
+];
 
 /// What came of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +28,8 @@ pub enum Outcome {
     Clients(&'static str),
     /// The client does not get as far, for a reason of its own.
     Unable(&'static str),
+    /// This step is not for this transport.
+    NotTaken,
     /// Something else.
     Wrong(String),
 }

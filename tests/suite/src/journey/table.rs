@@ -26,7 +26,7 @@ impl Table {
         });
         let wrong = cells.filter_map(|(client, transport, step, outcome)| match outcome {
             Outcome::Wrong(why) => Some(format!("{client}, {}, {step}: {why}", transport.name())),
-            Outcome::Good | Outcome::Clients(_) | Outcome::Unable(_) => None,
+            Outcome::Good | Outcome::Clients(_) | Outcome::Unable(_) | Outcome::NotTaken => None,
         });
         wrong.collect()
     }
@@ -56,13 +56,16 @@ impl fmt::Display for Table {
             Outcome::Good => "yes".to_owned(),
             Outcome::Clients(instead) => format!("yes ({})", number(instead)),
             Outcome::Unable(why) => format!("no ({})", number(why)),
+            Outcome::NotTaken => String::new(),
             Outcome::Wrong(_) => "**no**".to_owned(),
         };
         // One line for both transports of a client where they are alike.
-        for rows in self.rows.chunk_by(|(one, _, these), (other, _, those)| one == other && these == those) {
+        for rows in self.rows.chunk_by(|(one, _, these), (other, _, those)| one == other && are_alike(these, those)) {
             let (client, _, outcomes) = &rows[0];
             let transports: Vec<_> = rows.iter().map(|(_, transport, _)| transport.name()).collect();
-            let cells: Vec<_> = outcomes.iter().map(cell).collect();
+            let taken =
+                |at: usize| rows.iter().map(|(.., outcomes)| &outcomes[at]).find(|one| **one != Outcome::NotTaken);
+            let cells: Vec<_> = (0..outcomes.len()).map(|at| taken(at).map(cell).unwrap_or_default()).collect();
             writeln!(out, "| {client} | {} | {} |", transports.join(", "), cells.join(" | "))?;
         }
         writeln!(out)?;
@@ -71,6 +74,12 @@ impl fmt::Display for Table {
         }
         Ok(())
     }
+}
+
+/// Whether two journeys went the same way, as far as both took the same steps.
+fn are_alike(these: &[Outcome], those: &[Outcome]) -> bool {
+    let alike = |(one, other): (&Outcome, &Outcome)| one == other || [one, other].contains(&&Outcome::NotTaken);
+    these.len() == those.len() && these.iter().zip(those).all(alike)
 }
 
 /// Prints the table, and all that is wrong to stderr; whether nothing is.

@@ -118,7 +118,7 @@ impl ToolCaller for ProgramTools {
             Some((plugin, tool)) => {
                 // Nobody is asked about what would not run; otherwise the call checks this itself.
                 if self.approvals.asks_about(&tool.tool, &call.name)
-                    && let Err(reason) = tool.check_arguments(call.arguments.value())
+                    && let Err(reason) = tool.accept_arguments(&mut call.arguments)
                 {
                     return ReverseOutcome::unasked(AgentError::InvalidArguments(reason));
                 }

@@ -180,7 +180,7 @@ impl Runner {
         self.run(CallTarget::Upstream(tool, arguments), request).await.into_tool_call()
     }
 
-    async fn run_plugin(&self, plugin: Arc<Plugin>, call: PluginCall, request: CallRequest) -> FinishedCall {
+    async fn run_plugin(&self, plugin: Arc<Plugin>, mut call: PluginCall, request: CallRequest) -> FinishedCall {
         if matches!(call, PluginCall::Item(ItemRequest::Completion(_))) && !plugin.completes {
             return FinishedCall::not_started(Ok(CallAnswer::Completion(Default::default())));
         }
@@ -191,8 +191,8 @@ impl Runner {
             None => Lineage::root(call.full_name(plugin.id()), &plugin.spec.limits),
         };
         let recorder = self.recorder(&plugin, &call, &request, &lineage);
-        if let PluginCall::Tool(tool, arguments) = &call
-            && let Err(reason) = tool.check_arguments(arguments.value())
+        if let PluginCall::Tool(tool, arguments) = &mut call
+            && let Err(reason) = tool.accept_arguments(arguments)
         {
             return recorder.refuse(CallError::InvalidArguments { reason });
         }

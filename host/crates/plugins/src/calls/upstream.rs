@@ -16,7 +16,7 @@ use std::time::Duration;
 const MAX_DEADLINE: Duration = Duration::from_secs(86_400);
 
 impl Runner {
-    pub(super) async fn run_upstream(&self, asked: Asked<'_>, request: CallRequest) -> FinishedCall {
+    pub(super) async fn run_upstream(&self, mut asked: Asked<'_>, request: CallRequest) -> FinishedCall {
         let id = asked.id().clone();
         let scope = audit_scope(&request.context, &id, None);
         let traceparent = request.context.traceparent.as_deref();
@@ -34,7 +34,7 @@ impl Runner {
             None => Lineage::root(full_name.clone(), &limits),
         };
         let recorder = CallRecorder::new(self.audit(), scope, &lineage, asked.recorded(), observers);
-        if let Err(reason) = asked.check_arguments() {
+        if let Err(reason) = asked.accept_arguments() {
             return recorder.refuse(CallError::InvalidArguments { reason });
         }
         if self.audit().refuses_calls(&request.context.principal) {

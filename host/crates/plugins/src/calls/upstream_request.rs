@@ -53,9 +53,9 @@ impl Asked<'_> {
         }
     }
 
-    pub(super) fn check_arguments(&self) -> Result<(), String> {
+    pub(super) fn accept_arguments(&mut self) -> Result<(), String> {
         match self {
-            Self::Tool(tool, arguments) => tool.tool.check_arguments(arguments.value()),
+            Self::Tool(tool, arguments) => tool.tool.accept_arguments(arguments),
             Self::Item(..) => Ok(()),
         }
     }

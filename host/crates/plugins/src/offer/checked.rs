@@ -1,10 +1,11 @@
 //! What a plugin offers, after it was checked.
 
 use super::error::OfferError;
+use super::nulls;
 use super::resources;
 use super::uri_template::UriTemplate;
 use policy::{Digest, PluginId};
-use runtime::imports::{LazySchema, Offer, Prompt, ResourceInfo, ResourceTemplate, Tool};
+use runtime::imports::{Arguments, LazySchema, Offer, Prompt, ResourceInfo, ResourceTemplate, Tool};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -44,6 +45,16 @@ impl PluginTool {
     /// Checks arguments against the input schema; the error is a sentence that says where and why they do not match.
     pub fn check_arguments(&self, arguments: &Value) -> Result<(), String> {
         self.input.as_ref().map_or(Ok(()), |schema| schema.check(&self.tool.input_schema, arguments))
+    }
+
+    /// Checks arguments that are to be passed on. What is null and may be left out, but not null, is left out.
+    pub fn accept_arguments(&self, arguments: &mut Arguments) -> Result<(), String> {
+        let Err(reason) = self.check_arguments(arguments.value()) else { return Ok(()) };
+        let schema = serde_json::from_str(&self.tool.input_schema).unwrap_or_default();
+        match arguments.change(|value| nulls::leave_out(&schema, value)) {
+            true => self.check_arguments(arguments.value()),
+            false => Err(reason),
+        }
     }
 
     /// Checks a structured result against the output schema, if there is one.

@@ -6,6 +6,7 @@ mod definitions;
 mod error;
 mod limits;
 mod list;
+mod nulls;
 mod portability;
 mod prompts;
 mod resources;

@@ -17,11 +17,13 @@ impl Dialect for Responses {
         for tool in each(&body["tools"]) {
             if tool["type"] == "namespace" {
                 let namespace = Some(name(tool));
-                tools.extend(
-                    each(&tool["tools"]).map(|tool| Offered { name: name(tool), namespace: namespace.clone() }),
-                );
+                tools.extend(each(&tool["tools"]).map(|tool| Offered {
+                    name: name(tool),
+                    namespace: namespace.clone(),
+                    ..Offered::default()
+                }));
             } else {
-                tools.push(Offered { name: name(tool), namespace: None });
+                tools.push(Offered { name: name(tool), ..Offered::default() });
             }
         }
         let results = each(&body["input"]).filter(|item| item["type"] == "function_call_output");
