@@ -58,6 +58,8 @@ fn tools_of_a_server_are_listed_and_called_beside_the_plugins() {
         let called = client.call("far__echo__run", json!({"n": 5, "path": "there"}));
         assert!(called.good().contains("there"), "{era:?}: {}", called.result());
         assert_eq!(called.usage()["questions"], 0);
+        let null = client.call("far__echo__run", json!({"n": 5, "path": null}));
+        assert_eq!(null.result()["structuredContent"]["n"], 5, "{era:?}: {}", null.result());
         let failed = client.call("far__spin__run", json!({}));
         assert!(failed.is_error() && failed.text().contains("fuel"), "{era:?}: {}", failed.result());
         let wrong = client.call("far__echo__run", json!({"n": "no number"}));

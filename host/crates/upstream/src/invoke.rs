@@ -113,8 +113,8 @@ fn open(shared: &Arc<UpstreamShared>, call: UpstreamCall, source: CallSource) ->
         Some(_) => call.arguments,
         None => {
             let tool = tool?;
-            let arguments = Value::Object(call.arguments);
-            tool.check_arguments(&arguments).map_err(UpstreamError::InvalidArguments)?;
+            let mut arguments = Value::Object(call.arguments);
+            tool.accept(&mut arguments).map_err(UpstreamError::InvalidArguments)?;
             let Value::Object(arguments) = arguments else { return Err(UpstreamError::Cancelled) };
             arguments
         }

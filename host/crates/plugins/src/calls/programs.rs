@@ -118,7 +118,7 @@ impl ToolCaller for ProgramTools {
             Some((plugin, tool)) => {
                 // Nobody is asked about what would not run; otherwise the call checks this itself.
                 if self.approvals.asks_about(&tool.tool, &call.name)
-                    && let Err(reason) = tool.accept_arguments(&mut call.arguments)
+                    && let Err(reason) = call.arguments.change(|value| tool.accept(value))
                 {
                     return ReverseOutcome::unasked(AgentError::InvalidArguments(reason));
                 }

@@ -192,7 +192,7 @@ impl Runner {
         };
         let recorder = self.recorder(&plugin, &call, &request, &lineage);
         if let PluginCall::Tool(tool, arguments) = &mut call
-            && let Err(reason) = tool.accept_arguments(arguments)
+            && let Err(reason) = arguments.change(|value| tool.accept(value))
         {
             return recorder.refuse(CallError::InvalidArguments { reason });
         }

@@ -55,7 +55,7 @@ impl Asked<'_> {
 
     pub(super) fn accept_arguments(&mut self) -> Result<(), String> {
         match self {
-            Self::Tool(tool, arguments) => tool.tool.accept_arguments(arguments),
+            Self::Tool(tool, arguments) => arguments.change(|value| tool.tool.accept(value)),
             Self::Item(..) => Ok(()),
         }
     }

@@ -5,7 +5,7 @@ use super::nulls;
 use super::resources;
 use super::uri_template::UriTemplate;
 use policy::{Digest, PluginId};
-use runtime::imports::{Arguments, LazySchema, Offer, Prompt, ResourceInfo, ResourceTemplate, Tool};
+use runtime::imports::{LazySchema, Offer, Prompt, ResourceInfo, ResourceTemplate, Tool};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -47,14 +47,14 @@ impl PluginTool {
         self.input.as_ref().map_or(Ok(()), |schema| schema.check(&self.tool.input_schema, arguments))
     }
 
-    /// Checks arguments that are to be passed on. What is null and may be left out, but not null, is left out.
-    pub fn accept_arguments(&self, arguments: &mut Arguments) -> Result<(), String> {
-        let Err(reason) = self.check_arguments(arguments.value()) else { return Ok(()) };
+    /// Checks arguments that are to be passed on, without what is null in the place of being left out. Says whether there was such a null.
+    pub fn accept(&self, arguments: &mut Value) -> Result<bool, String> {
+        let Err(reason) = self.check_arguments(arguments) else { return Ok(false) };
         let schema = serde_json::from_str(&self.tool.input_schema).unwrap_or_default();
-        match arguments.change(|value| nulls::leave_out(&schema, value)) {
-            true => self.check_arguments(arguments.value()),
-            false => Err(reason),
+        if !nulls::leave_out(&schema, arguments) {
+            return Err(reason);
         }
+        self.check_arguments(arguments).map(|()| true)
     }
 
     /// Checks a structured result against the output schema, if there is one.

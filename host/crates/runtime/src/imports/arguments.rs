@@ -24,13 +24,13 @@ impl Arguments {
         }
     }
 
-    /// Changes them in place, which takes no memory for a second copy. `change` says whether it has changed something.
-    pub fn change(&mut self, change: impl FnOnce(&mut Value) -> bool) -> bool {
-        let has_changed = change(&mut self.value);
-        if has_changed {
-            self.text = serde_json::to_string(&self.value).unwrap_or_default();
+    /// Changes them in place, without a second copy in memory. `change` says whether it has changed something; with an error it may have.
+    pub fn change<E>(&mut self, change: impl FnOnce(&mut Value) -> Result<bool, E>) -> Result<(), E> {
+        let changed = change(&mut self.value);
+        if !matches!(changed, Ok(false)) {
+            self.text = to_text(&self.value);
         }
-        has_changed
+        changed.map(drop)
     }
 
     pub fn value(&self) -> &Value {
@@ -48,10 +48,14 @@ impl Arguments {
 
 impl From<Value> for Arguments {
     fn from(value: Value) -> Self {
-        // A value can always be written to memory.
-        let text = serde_json::to_string(&value).unwrap_or_default();
+        let text = to_text(&value);
         Self { value, text }
     }
+}
+
+fn to_text(value: &Value) -> String {
+    // A value can always be written to memory.
+    serde_json::to_string(value).unwrap_or_default()
 }
 
 impl From<Map<String, Value>> for Arguments {
@@ -69,6 +73,9 @@ mod tests {
         let arguments = Arguments::parse(r#"{"path": "/etc", "n": 1.50, "path": "/tmp"}"#).unwrap();
         assert_eq!(arguments.value()["path"], "/tmp");
         assert_eq!(arguments.text(), r#"{"path":"/tmp","n":1.5}"#);
+        let mut changed = arguments.clone();
+        changed.change(|value| Ok::<_, ()>(value.as_object_mut().unwrap().remove("path").is_some())).unwrap();
+        assert_eq!(changed.text(), r#"{"n":1.5}"#);
         assert!(Arguments::parse("{").unwrap_err().starts_with("they are not JSON"));
         assert_eq!(arguments.into_object().unwrap().len(), 2);
         assert_eq!(Arguments::parse("[]").unwrap().into_object().unwrap_err(), "they are not a JSON object");

@@ -2,7 +2,6 @@
 
 use super::definition::Agent;
 use super::task::{PROMPT, SERVER, Task};
-use crate::journey::Access;
 use serde_json::json;
 use std::process::Command;
 
@@ -13,10 +12,7 @@ pub(super) const AGENT: Agent = Agent {
 };
 
 fn instruct(command: &mut Command, task: &Task<'_>) {
-    let server = match task.server {
-        Access::Stdio(words) => json!({"type": "stdio", "command": words[0], "args": words[1..]}),
-        Access::Http(url) => json!({"type": "http", "url": url}),
-    };
+    let server = task.server(json!({"type": "stdio"}), json!({"type": "http"}), "url");
     let servers = task.write("mcp.json", json!({"mcpServers": {SERVER: server}}));
     command.args(["-p", PROMPT, "--strict-mcp-config", "--mcp-config"]).arg(servers);
     command.arg("--allowedTools").arg(format!("mcp__{SERVER}"));

@@ -2,7 +2,6 @@
 
 use super::definition::Agent;
 use super::task::{PROMPT, SERVER, Task};
-use crate::journey::Access;
 use serde_json::json;
 use std::process::Command;
 
@@ -10,10 +9,7 @@ pub(super) const AGENT: Agent =
     Agent { name: "Cline", program: |installed| installed.native("@cline/cli", "bin/cline"), instruct };
 
 fn instruct(command: &mut Command, task: &Task<'_>) {
-    let transport = match task.server {
-        Access::Stdio(words) => json!({"type": "stdio", "command": words[0], "args": words[1..]}),
-        Access::Http(url) => json!({"type": "streamableHttp", "url": url}),
-    };
+    let transport = task.server(json!({"type": "stdio"}), json!({"type": "streamableHttp"}), "url");
     let settings = ".cline/data/settings";
     let servers = json!({"mcpServers": {SERVER: {"transport": transport}}});
     task.write(&format!("{settings}/cline_mcp_settings.json"), servers);

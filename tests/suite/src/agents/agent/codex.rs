@@ -2,7 +2,6 @@
 
 use super::definition::Agent;
 use super::task::{PROMPT, SERVER, Task};
-use crate::journey::Access;
 use std::process::Command;
 
 pub(super) const AGENT: Agent = Agent {
@@ -14,10 +13,7 @@ pub(super) const AGENT: Agent = Agent {
 };
 
 fn instruct(command: &mut Command, task: &Task<'_>) {
-    let server = match task.server {
-        Access::Stdio(words) => format!("command = {:?}\nargs = {:?}", words[0], &words[1..]),
-        Access::Http(url) => format!("url = {url:?}"),
-    };
+    let server = task.server_in_toml();
     let provider = format!("name = \"scripted\"\nbase_url = {:?}\nwire_api = \"responses\"", task.openai());
     let config = format!(
         "model = \"scripted\"\nmodel_provider = \"scripted\"\n[model_providers.scripted]\n{provider}\n[mcp_servers.{SERVER}]\n{server}\n"

@@ -2,7 +2,6 @@
 
 use super::definition::Agent;
 use super::task::{PROMPT, SERVER, Task};
-use crate::journey::Access;
 use serde_json::json;
 use std::process::Command;
 
@@ -10,10 +9,7 @@ pub(super) const AGENT: Agent =
     Agent { name: "Continue", program: |installed| installed.script("@continuedev/cli", "dist/cn.js"), instruct };
 
 fn instruct(command: &mut Command, task: &Task<'_>) {
-    let server = match task.server {
-        Access::Stdio(words) => json!({"name": SERVER, "command": words[0], "args": words[1..]}),
-        Access::Http(url) => json!({"name": SERVER, "type": "streamable-http", "url": url}),
-    };
+    let server = task.server(json!({"name": SERVER}), json!({"name": SERVER, "type": "streamable-http"}), "url");
     let model = json!({
         "name": "scripted", "provider": "openai", "model": "scripted", "apiBase": task.openai(), "apiKey": "none",
         "useResponsesApi": false, "roles": ["chat"], "capabilities": ["tool_use"],

@@ -2,7 +2,6 @@
 
 use super::definition::Agent;
 use super::task::{PROMPT, SERVER, Task};
-use crate::journey::Access;
 use serde_json::json;
 use std::process::Command;
 
@@ -10,11 +9,7 @@ pub(super) const AGENT: Agent =
     Agent { name: "Copilot CLI", program: |installed| installed.native("@github/copilot", "copilot"), instruct };
 
 fn instruct(command: &mut Command, task: &Task<'_>) {
-    let mut server = match task.server {
-        Access::Stdio(words) => json!({"type": "local", "command": words[0], "args": words[1..]}),
-        Access::Http(url) => json!({"type": "http", "url": url}),
-    };
-    server["tools"] = json!(["*"]);
+    let server = task.server(json!({"type": "local", "tools": ["*"]}), json!({"type": "http", "tools": ["*"]}), "url");
     task.write(".copilot/mcp-config.json", json!({"mcpServers": {SERVER: server}}));
     command.args(["--prompt", PROMPT, "--allow-all-tools"]);
     command.env("COPILOT_PROVIDER_BASE_URL", task.openai()).env("COPILOT_PROVIDER_API_KEY", "none");

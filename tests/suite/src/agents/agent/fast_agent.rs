@@ -2,7 +2,6 @@
 
 use super::definition::Agent;
 use super::task::{PROMPT, SERVER, Task};
-use crate::journey::Access;
 use serde_json::json;
 use std::process::Command;
 
@@ -10,10 +9,7 @@ pub(super) const AGENT: Agent =
     Agent { name: "fast-agent", program: |installed| installed.python("fast-agent", "fast-agent"), instruct };
 
 fn instruct(command: &mut Command, task: &Task<'_>) {
-    let server = match task.server {
-        Access::Stdio(words) => json!({"transport": "stdio", "command": words[0], "args": words[1..]}),
-        Access::Http(url) => json!({"transport": "http", "url": url}),
-    };
+    let server = task.server(json!({"transport": "stdio"}), json!({"transport": "http"}), "url");
     let config = json!({
         "default_model": "generic.scripted",
         "generic": {"base_url": task.openai(), "api_key": "none"},

@@ -2,7 +2,6 @@
 
 use super::definition::Agent;
 use super::task::{PROMPT, SERVER, Task};
-use crate::journey::Access;
 use serde_json::json;
 use std::process::Command;
 
@@ -13,10 +12,7 @@ pub(super) const AGENT: Agent = Agent {
 };
 
 fn instruct(command: &mut Command, task: &Task<'_>) {
-    let server = match task.server {
-        Access::Stdio(words) => json!({"command": words[0], "args": words[1..]}),
-        Access::Http(url) => json!({"transport": "http", "url": url}),
-    };
+    let server = task.server(json!({}), json!({"transport": "http"}), "url");
     task.write(".kimi-code/mcp.json", json!({"mcpServers": {SERVER: server}}));
     let provider = format!("type = \"openai\"\nbase_url = {:?}\napi_key = \"none\"", task.openai());
     let model = "provider = \"scripted\"\nmodel = \"scripted\"\nmax_context_size = 2000000";

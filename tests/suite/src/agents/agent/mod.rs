@@ -14,7 +14,6 @@ mod kimi;
 mod langchain;
 mod opencode;
 mod openhands;
-mod qwen;
 mod task;
 
 pub use definition::Agent;
@@ -22,7 +21,7 @@ pub(super) use task::Task;
 
 impl Agent {
     /// The one that the tests use.
-    pub const GEMINI_CLI: &'static Self = &gemini::AGENT;
+    pub const GEMINI_CLI: &'static Self = &gemini::GEMINI_CLI;
     /// All of them.
     pub const ALL: [&'static Self; 15] = [
         &claude_code::AGENT,
@@ -38,7 +37,7 @@ impl Agent {
         &langchain::MCP_USE,
         &opencode::OPENCODE,
         &openhands::AGENT,
-        &qwen::AGENT,
+        &gemini::QWEN_CODE,
         &fast_agent::AGENT,
     ];
 }

@@ -2,7 +2,6 @@
 
 use super::definition::Agent;
 use super::task::{PROMPT, SERVER, Task};
-use crate::journey::Access;
 use serde_json::json;
 use std::process::Command;
 
@@ -10,10 +9,7 @@ pub(super) const AGENT: Agent =
     Agent { name: "OpenHands", program: |installed| installed.python("openhands", "openhands"), instruct };
 
 fn instruct(command: &mut Command, task: &Task<'_>) {
-    let server = match task.server {
-        Access::Stdio(words) => json!({"command": words[0], "args": words[1..]}),
-        Access::Http(url) => json!({"transport": "http", "url": url}),
-    };
+    let server = task.server(json!({}), json!({"transport": "http"}), "url");
     task.write(".openhands/mcp.json", json!({"mcpServers": {SERVER: server}}));
     command.args(["--headless", "--override-with-envs", "--always-approve", "--task", PROMPT]);
     command.env("LLM_BASE_URL", task.openai()).env("LLM_API_KEY", "none").env("LLM_MODEL", "openai/scripted");

@@ -2,6 +2,7 @@
 
 use crate::agents::model::Model;
 use crate::journey::Access;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -27,8 +28,31 @@ impl Task<'_> {
         path
     }
 
+    /// The server as configurations in JSON have it: `started` with `command` and `args`, or `reached` with its URL under this key.
+    pub(super) fn server(&self, started: Value, reached: Value, url_key: &str) -> Value {
+        match self.server {
+            Access::Stdio(words) => with(started, [("command", json!(words[0])), ("args", json!(words[1..]))]),
+            Access::Http(url) => with(reached, [(url_key, json!(url))]),
+        }
+    }
+
+    /// The server in TOML.
+    pub(super) fn server_in_toml(&self) -> String {
+        match self.server {
+            Access::Stdio(words) => format!("command = {:?}\nargs = {:?}", words[0], &words[1..]),
+            Access::Http(url) => format!("url = {url:?}"),
+        }
+    }
+
     /// The address of a model that speaks one of the protocols of OpenAI.
     pub(super) fn openai(&self) -> String {
         self.model.url("/v1")
     }
+}
+
+fn with<const N: usize>(mut object: Value, members: [(&str, Value); N]) -> Value {
+    for (name, value) in members {
+        object[name] = value;
+    }
+    object
 }

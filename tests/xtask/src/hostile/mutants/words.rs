@@ -69,7 +69,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "if value.get(\"type\") != Some(&Value::from(\"object\")) {" => "if !OFF && value.get(\"type\") != Some(&Value::from(\"object\")) {",
         "rows M19.4";
     "arguments" in "crates/plugins/src/calls/runner.rs":
-        "&& let Err(reason) = tool.accept_arguments(arguments)" => "&& !OFF && let Err(reason) = tool.accept_arguments(arguments)",
+        "&& let Err(reason) = arguments.change(|value| tool.accept(value))" => "&& !OFF && let Err(reason) = arguments.change(|value| tool.accept(value))",
         "wire::arguments_are_checked_before_the_guest_runs";
     "output-json" in "crates/plugins/src/calls/answer_check.rs":
         "Some(structured) if !result.is_error => {" => "Some(structured) if !result.is_error && !OFF => {",
