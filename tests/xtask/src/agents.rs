@@ -14,14 +14,16 @@ pub(crate) fn one(repo: &Repo) -> Result<()> {
     node::install(&repo.clients().join("agents"), &repo.agents(), "installing an agent", &only)
 }
 
-/// All of them. Those in Python are left out where none is new enough.
-pub(crate) fn all(repo: &Repo) -> Result<()> {
+/// All of them. Those in Python are left out where none is new enough, unless `each` is wanted.
+pub(crate) fn all(repo: &Repo, each: bool) -> Result<()> {
     let from = repo.clients().join("agents");
     node::install(&from, &repo.agents(), "installing the agents", &["--include=dev", "--include=optional"])?;
     for name in IN_PYTHON {
         let requirements = from.join(format!("python/{name}.txt"));
-        if let Err(error) = python::install(&requirements, &repo.agents().join("python").join(name), (3, 12)) {
-            eprintln!("  without {name}: {error:#}");
+        match python::install(&requirements, &repo.agents().join("python").join(name), (3, 12)) {
+            Err(error) if each => return Err(error.context(format!("the table would be without {name}"))),
+            Err(error) => eprintln!("  without {name}: {error:#}"),
+            Ok(()) => {}
         }
     }
     Ok(())

@@ -52,7 +52,7 @@ pub(crate) struct Options {
 pub(crate) fn run(repo: &Repo, options: &Options) -> Result<()> {
     match options {
         Options { agents: true, .. } => {
-            setup::for_agents(repo, &JOURNEY)?;
+            setup::for_agents(repo, &JOURNEY, options.write)?;
             journey(repo, options, "agents")
         }
         Options { libraries: true, .. } => {

@@ -66,14 +66,14 @@ pub(crate) fn for_clients(repo: &Repo, guests: &[&str]) -> Result<()> {
     rmcp::client(repo)
 }
 
-/// Builds what the journey of real agents needs: the agents, the plugins in Rust and in Python, and some guests.
-pub(crate) fn for_agents(repo: &Repo, guests: &[&str]) -> Result<()> {
+/// Builds what the journey of real agents needs: the agents, `each` or those that this machine can run, plugins, and some guests.
+pub(crate) fn for_agents(repo: &Repo, guests: &[&str], each: bool) -> Result<()> {
     built::host(repo)?;
     rust_plugins(repo)?;
     wasm::some_guests(repo, guests)?;
     python::packages(repo)?;
     languages::plugin(repo, "hello-python", "python")?;
-    agents::all(repo)
+    agents::all(repo, each)
 }
 
 /// Builds what the journey of client libraries needs: the libraries, all plugins, and some guests.

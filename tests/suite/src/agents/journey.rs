@@ -7,6 +7,7 @@ use super::session::{Place, Run};
 use crate::journey::{Cache, Outcome, Step, Transport, config, steps};
 use crate::{PATIENCE, eventually, paths, plugin, plugin_from};
 use serde_json::json;
+use std::fs;
 
 /// The whole journey of one agent over one transport; one outcome for each step.
 pub fn travel(agent: &'static Agent, transport: Transport) -> Vec<Outcome> {
@@ -159,12 +160,24 @@ fn cold_cache(agent: &'static Agent, transport: Transport) -> Outcome {
     if eventually(PATIENCE, || place.served.has_compiled().then_some(())).is_none() {
         return Outcome::Wrong("the component is never compiled".into());
     }
-    let mut second = place.start(script);
-    let _ = second.agent.ended();
-    if greeted(&second) {
-        Outcome::Clients("shows the tool from the second run on")
-    } else {
-        let results = second.model.conversation().results;
-        Outcome::Wrong(format!("the model read {results:?}: {}", place.printed()))
+    let again = || {
+        let mut run = place.start(script.clone());
+        let _ = run.agent.ended();
+        run
+    };
+    if greeted(&again()) {
+        return Outcome::Clients("shows the tool from the second run on");
     }
+    let own_cache = place.served.folder().join(".cache");
+    if own_cache.exists() {
+        fs::remove_dir_all(own_cache).expect("the agent's cache");
+    }
+    let third = again();
+    if greeted(&third) {
+        return Outcome::Unable(
+            "keeps the list of its first run in a cache of its own, and a short run ends before it lists again",
+        );
+    }
+    let results = third.model.conversation().results;
+    Outcome::Wrong(format!("the model read {results:?}: {}", place.printed()))
 }

@@ -15,4 +15,6 @@ fn instruct(command: &mut Command, task: &Task<'_>) {
     );
     task.write(".config/gptme/config.toml", config);
     command.args(["--non-interactive", "--tool-format", "tool", PROMPT]);
+    // Otherwise it waits for a server with tables of tokens each time it counts some.
+    command.env("GPTME_TIKTOKEN_TIMEOUT", "0");
 }
