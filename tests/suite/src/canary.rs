@@ -1,6 +1,7 @@
 //! Canary secrets: random values that tests put where secrets are, and then search for in all output, messages and
 //! files.
 
+use aho_corasick::AhoCorasick;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use std::collections::BTreeSet;
@@ -8,18 +9,19 @@ use std::collections::hash_map::RandomState;
 use std::fs;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// All secrets of a test.
 #[derive(Default)]
 pub struct Canaries {
-    kept: Vec<Canary>,
+    places: Vec<String>,
+    /// Each value itself, and the encodings in which it could leak by accident.
+    forms: Vec<[String; FORMS]>,
+    /// Searches for all of `forms` in one pass.
+    search: OnceLock<AhoCorasick>,
 }
 
-struct Canary {
-    place: String,
-    /// The value itself, and the encodings in which it could leak by accident.
-    forms: Vec<Vec<u8>>,
-}
+const FORMS: usize = 5;
 
 impl Canaries {
     /// An empty set.
@@ -48,32 +50,24 @@ impl Canaries {
             bytes.iter().map(hex).collect(),
             value.chars().rev().collect(),
         ];
-        self.kept.push(Canary { place: place.to_owned(), forms: texts.map(String::into_bytes).into() });
+        self.places.push(place.to_owned());
+        self.forms.push(texts);
+        self.search.take();
     }
 
     /// The number of secrets.
     pub fn number(&self) -> usize {
-        self.kept.len()
+        self.places.len()
     }
 
     /// Every secret that occurs in these bytes, as "PLACE in WHERE".
     pub fn in_bytes(&self, place: &str, bytes: &[u8]) -> Vec<String> {
-        // One pass searches for all secrets: most pairs of bytes are the start of none.
-        let mut begins = vec![false; 1 << 16];
-        let pair = |first: u8, second: u8| usize::from(first) << 8 | usize::from(second);
-        for form in self.kept.iter().flat_map(|canary| &canary.forms) {
-            begins[pair(form[0], form[1])] = true;
-        }
-        let (mut found, mut before) = (BTreeSet::new(), 0);
-        for (at, byte) in bytes.iter().enumerate() {
-            if at > 0 && begins[pair(before, *byte)] {
-                let rest = &bytes[at - 1..];
-                let told = |canary: &&Canary| canary.forms.iter().any(|form| rest.starts_with(form));
-                found.extend(self.kept.iter().filter(told).map(|canary| format!("{} in {place}", canary.place)));
-            }
-            before = *byte;
-        }
-        found.into_iter().collect()
+        let search = self
+            .search
+            .get_or_init(|| AhoCorasick::new(self.forms.as_flattened()).expect("some secrets are no large automaton"));
+        let place_of = |form: usize| format!("{} in {place}", self.places[form / FORMS]);
+        let found = search.find_overlapping_iter(bytes).map(|found| place_of(found.pattern().as_usize()));
+        BTreeSet::from_iter(found).into_iter().collect()
     }
 
     /// Every secret that occurs in a file below a folder or in its name. `holds` selects the files that may hold

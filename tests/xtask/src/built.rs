@@ -22,11 +22,22 @@ pub(crate) struct Program {
     pub(crate) folder: PathBuf,
 }
 
-/// Builds the host. With the whole workspace: alone it would have fewer features, and its dependencies would be compiled again.
+/// Builds the host.
 pub(crate) fn host(repo: &Repo) -> Result<()> {
-    // The tests have built it with theirs, which need more features.
-    let which: &[_] = if repo.is_linting() { &["--all-targets"] } else { &["--bin", "portcullis"] };
-    step("building the host", || check(repo.cargo().args(["build", "--workspace"]).args(which)))
+    step("building the host", || programs(repo, &["portcullis"]))
+}
+
+/// Builds programs of the workspace, with the features that all of it needs: with fewer, dependencies would be compiled again.
+pub(crate) fn programs(repo: &Repo, names: &[&str]) -> Result<()> {
+    let mut build = repo.cargo();
+    build.args(["build", "--workspace"]);
+    // The tests have built them with theirs, which need more features.
+    if repo.is_linting() {
+        build.arg("--all-targets");
+    } else {
+        build.args(names.iter().flat_map(|name| ["--bin", name]));
+    }
+    check(&mut build)
 }
 
 /// Builds the host, all that measures and attacks it, and all tests. Returns the programs that run tests.

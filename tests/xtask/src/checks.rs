@@ -14,15 +14,8 @@ use crate::stages::Stages;
 use crate::{adapters, built, code, conformance, languages, needs, sdks, setup, test_run};
 
 /// The workspaces whose format is checked.
-const WORKSPACES: [&str; 7] = [
-    ".",
-    "plugins",
-    "tests/guests",
-    "tests/languages/rust",
-    "tests/conformance",
-    "tests/bench/guest",
-    "tests/clients/rmcp",
-];
+const WORKSPACES: [&str; 6] =
+    [".", "plugins", "tests/guests", "tests/languages/rust", "tests/conformance", "tests/bench/guest"];
 
 #[derive(clap::Args)]
 pub(crate) struct Options {

@@ -23,7 +23,7 @@ const PROGRAM: &str = "portcullis-with-toy";
 /// The folders that steps change.
 const CHANGED: [&str; 5] = ["host", "wit", "guest-sdk/rust", "tests/suite", "tests/guests"];
 /// What the workspace needs besides.
-const LINKED: [&str; 5] = ["tests/bench", "tests/crash", "tests/xtask", "tests/tidy", "tests/tidy.rs"];
+const LINKED: [&str; 6] = ["tests/bench", "tests/clients", "tests/crash", "tests/xtask", "tests/tidy", "tests/tidy.rs"];
 /// The tests of the suite that must pass with the toy.
 const TESTS: [&str; 3] =
     ["dice::dice_need_a_grant", "dice::dice_are_shown_to_the_operator", "imports::every_import_is_denied_or_inert"];

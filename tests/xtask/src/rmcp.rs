@@ -1,22 +1,16 @@
-//! The program around the rmcp client. It is a workspace of its own, because the client's features would otherwise be
-//! built into the host as well.
+//! The programs around the rmcp client.
 
 use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::command::{check, step};
+use crate::built;
+use crate::command::step;
 use crate::repo::Repo;
 
-/// Builds it into the main workspace's target folder, so that shared dependencies are compiled once.
-pub(crate) fn client(repo: &Repo) -> Result<()> {
-    step("building tests/clients/rmcp", || {
-        let mut build = repo.cargo();
-        build
-            .args(["build", "--locked", "--all-targets", "--manifest-path"])
-            .arg(repo.clients().join("rmcp/Cargo.toml"));
-        check(build.arg("--target-dir").arg(repo.cargo_target()))
-    })
+pub(crate) fn clients(repo: &Repo) -> Result<()> {
+    let names = ["asking-rmcp", "planning-rmcp", "long-job-rmcp"];
+    step("building tests/clients/rmcp", || built::programs(repo, &names))
 }
 
 pub(crate) fn program(repo: &Repo) -> PathBuf {

@@ -16,7 +16,7 @@ pub(crate) fn everything(repo: &Repo) -> Result<()> {
         rust_plugins(repo)?;
         wasm::guests(repo)?;
         wasm::polyglot(repo)?;
-        rmcp::client(repo)
+        rmcp::clients(repo)
     };
     let by_others = || {
         languages::plugin(repo, "sql", "c")?;
@@ -63,7 +63,7 @@ pub(crate) fn for_clients(repo: &Repo, guests: &[&str]) -> Result<()> {
     python::packages(repo)?;
     node::packages(repo)?;
     adapters::typescript(repo)?;
-    rmcp::client(repo)
+    rmcp::clients(repo)
 }
 
 /// Builds what the journey of real agents needs: the agents, `each` or those that this machine can run, plugins, and some guests.

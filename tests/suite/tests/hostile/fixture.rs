@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use suite::canary::Canaries;
 use suite::client::modern_meta;
 use suite::http::{Response, request};
@@ -26,6 +26,8 @@ pub(super) struct Fixture {
     pub(super) address: SocketAddr,
     keys: [String; 2],
     pub(super) canaries: Canaries,
+    /// When there were no canaries yet. A file that has not been written since then holds none.
+    pub(super) began: SystemTime,
     /// Everything that clients received, to be searched for canaries.
     seen: Mutex<String>,
 }
@@ -147,6 +149,7 @@ impl Fixture {
     pub(super) fn new() -> Self {
         let home = Home::new();
         std::fs::create_dir_all(home.path().join("state")).unwrap();
+        let began = std::fs::metadata(home.path().join("state")).and_then(|state| state.modified()).unwrap();
         let keys = home.keys(["alice", "bob"]);
         let mut canaries = Canaries::new();
         let config = config(&home);
@@ -158,7 +161,7 @@ impl Fixture {
         canaries.keep("alice's key", &keys[0]);
         canaries.keep("bob's key", &keys[1]);
         let address = server.address();
-        Self { server: Mutex::new(server), address, keys, canaries, seen: Mutex::default() }
+        Self { server: Mutex::new(server), address, keys, canaries, began, seen: Mutex::default() }
     }
 
     /// The server, for its log and memory.
@@ -192,10 +195,7 @@ impl Fixture {
         params["_meta"] = modern_meta(false);
         params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities.clone();
         let name = params["name"].as_str().or(params["uri"].as_str()).unwrap_or_default().to_owned();
-        let name = match name.bytes().all(|byte| byte.is_ascii_graphic()) {
-            true => name,
-            false => encoded(&name),
-        };
+        let name = if name.bytes().all(|byte| byte.is_ascii_graphic()) { name } else { encoded(&name) };
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
         let bearer = self.bearer(who);
         let mut headers =

@@ -169,7 +169,9 @@ fn check_no_secret_leaked(fixture: Fixture) -> String {
     // The key file holds only digests, so it is searched like all files.
     let (files, inside) = canaries.in_folder(&home, &|_: &Path| false);
     found.extend(inside);
-    let (cached, inside) = canaries.in_folder(&suite::paths::cache(), &|_: &Path| false);
+    let is_older =
+        |path: &Path| std::fs::metadata(path).and_then(|file| file.modified()).is_ok_and(|at| at < fixture.began);
+    let (cached, inside) = canaries.in_folder(&suite::paths::cache(), &is_older);
     found.extend(inside);
     assert!(found.is_empty(), "{}", found.join("\n"));
     format!(
