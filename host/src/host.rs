@@ -24,7 +24,7 @@ use platform::outbound::SpanExporter;
 use platform::telemetry::{Metrics, Tracer, raise_to};
 use plugins::calls::{LocalTools, Programs, Runner, ToolCallerChain};
 use plugins::catalog::{Catalog, CatalogRules, CurrentCatalog, MissingPlugins};
-use plugins::loading::{Loader, Reconciler};
+use plugins::loading::{Loader, PluginReloader};
 use policy::{DataKey, PluginSpec};
 use runtime::imports::{HostServices, ModelProvider, OpenFiles, ToolCaller};
 use services::connections::ConnectionBroker;
@@ -77,7 +77,7 @@ impl Host {
     pub async fn start(
         config: &Config,
         broker: Option<Arc<ConnectionBroker>>,
-    ) -> Result<(Self, Reconciler), StartError> {
+    ) -> Result<(Self, PluginReloader), StartError> {
         Self::start_behind(config, broker, |backends| backends).await
     }
 
@@ -86,7 +86,7 @@ impl Host {
         config: &Config,
         broker: Option<Arc<ConnectionBroker>>,
         wrap: impl FnOnce(Backends) -> Backends,
-    ) -> Result<(Self, Reconciler), StartError> {
+    ) -> Result<(Self, PluginReloader), StartError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let changes = ChangeNotifier::new();
         let metrics = Arc::new(Metrics::new());
@@ -101,7 +101,7 @@ impl Host {
         let catalog = Arc::new(CurrentCatalog::new(empty, changes.clone()));
         let specs: Vec<PluginSpec> = config.plugins.iter().chain(&config.agent).cloned().collect();
         loader.warm_up(specs.iter());
-        let plugins = Reconciler::start(loader.clone(), catalog.clone(), specs);
+        let plugins = PluginReloader::start(loader.clone(), catalog.clone(), specs);
 
         let principal_store = Arc::new(PrincipalStore::new(clock.clone(), changes.clone()));
         let nothing = HostServices::none();
@@ -202,7 +202,7 @@ impl Host {
 
 /// Loads the plugins, as long as it runs; again when they, the configuration or the lock file change, if so configured.
 /// `confined` names the folders that a confined server can still reach.
-pub async fn load_plugins(mut plugins: Reconciler, config: Config, confined: Option<ConfineSettings>) {
+pub async fn load_plugins(mut plugins: PluginReloader, config: Config, confined: Option<ConfineSettings>) {
     if !config.reload {
         plugins.finish().await;
         return;

@@ -67,7 +67,7 @@ pub(crate) const MODULES: &[(&str, &str)] = &[
     ("policy/decision", "authority capability denial flow grants guest_path http_target"),
     ("policy/withdrawn_list", "digest"),
     ("platform/changes", ""),
-    ("platform/clock", ""),
+    ("platform/clock", "sync"),
     ("platform/confine", ""),
     ("platform/durable", "clock sync"),
     ("platform/random", ""),

@@ -309,11 +309,11 @@ def test_json_is_read_with_space_around_it_and_without() -> None:
 
 
 def test_a_dataclass_may_refer_to_itself() -> None:
-    from portcullis_guest import encoding
+    from portcullis_guest import reading
 
-    assert encoding.read(Tree, {"name": "a", "below": [{"name": "b"}]}) == Tree("a", [Tree("b")])
+    assert reading.read(Tree, {"name": "a", "below": [{"name": "b"}]}) == Tree("a", [Tree("b")])
     with pytest.raises(InvalidArguments, match=r"it\.below\[0\]\.name is 1"):
-        encoding.read(Tree, {"name": "a", "below": [{"name": 1}]})
+        reading.read(Tree, {"name": "a", "below": [{"name": 1}]})
 
 
 @dataclass

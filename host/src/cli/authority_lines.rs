@@ -6,14 +6,14 @@ use policy::{
 };
 
 /// Pairs of a grant's key and its text.
-pub(super) type Lines = Vec<(&'static str, String)>;
+pub(super) type GrantLines = Vec<(&'static str, String)>;
 
 /// The requests of a manifest.
-pub(super) fn request_lines(requests: &Requests) -> Lines {
+pub(super) fn request_lines(requests: &Requests) -> GrantLines {
     let Requests { filesystem, agent_tools, client, publish, events, connections, http, secrets, env, state, scratch } =
         requests;
     let ClientRequests { form, url, sample, roots } = client;
-    let mut lines: Lines = filesystem.iter().map(|access| ("filesystem", access.to_string())).collect();
+    let mut lines: GrantLines = filesystem.iter().map(|access| ("filesystem", access.to_string())).collect();
     lines.extend(patterns("agent-tools", agent_tools));
     lines.extend(flag("client.form", *form));
     lines.extend(flag("client.url", *url));
@@ -31,12 +31,12 @@ pub(super) fn request_lines(requests: &Requests) -> Lines {
 }
 
 /// The configured grants, whether or not the plugin requests them.
-pub(super) fn grant_lines(grants: &Grants) -> Lines {
+pub(super) fn grant_lines(grants: &Grants) -> GrantLines {
     effective_grant_lines(grants, &grants.filesystem.iter().map(Mount::from).collect::<Vec<_>>())
 }
 
 /// The grants, with the directories that the plugin really gets.
-pub(super) fn effective_grant_lines(grants: &Grants, mounts: &[Mount]) -> Lines {
+pub(super) fn effective_grant_lines(grants: &Grants, mounts: &[Mount]) -> GrantLines {
     let Grants {
         filesystem: _,
         agent_tools,
@@ -54,7 +54,7 @@ pub(super) fn effective_grant_lines(grants: &Grants, mounts: &[Mount]) -> Lines 
     let ClientGrants { form, url, sample, roots } = client;
     let mount = |it: &Mount| ("filesystem", format!("{} -> {} ({})", it.host.display(), it.guest, it.access));
     let own = |it: &&Mount| scratch.as_ref().is_some_and(|scratch| scratch.guest == it.guest);
-    let mut lines: Lines = mounts.iter().filter(|it| !own(it)).map(mount).collect();
+    let mut lines: GrantLines = mounts.iter().filter(|it| !own(it)).map(mount).collect();
     lines.extend(patterns("agent-tools", agent_tools));
     lines.extend(flag("client.form", *form));
     lines.extend(url.iter().map(|host| ("client.url", host.as_str().to_owned())));

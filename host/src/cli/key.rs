@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use toml_edit::DocumentMut;
 
 #[derive(clap::Subcommand)]
-pub(super) enum Key {
+pub(super) enum KeyCommand {
     /// Create an API key. Prints the key once, and the line for the file named by `server.auth.keys`.
     New {
         /// Name of the holder: the principal will be `key:NAME`.
@@ -35,10 +35,10 @@ pub(super) enum Key {
     },
 }
 
-impl Key {
+impl KeyCommand {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
         match self {
-            Key::New { name } => {
+            KeyCommand::New { name } => {
                 let made = NewKey::generate(&name)?;
                 // Hints go to stderr, so that a script gets the key and the line alone.
                 eprintln!("the key, for its holder; it is not stored and cannot be shown again:");
@@ -46,14 +46,14 @@ impl Key {
                 eprintln!("the line for the file that `server.auth.keys` names, which contains only the digest:");
                 println!("{}", made.line);
             }
-            Key::List { file } => {
+            KeyCommand::List { file } => {
                 let (path, keys) = read(&file)?;
                 keys.iter().for_each(|(name, _)| println!("{}", printable(name)));
                 if keys.is_empty() {
                     eprintln!("{} has no key: `portcullis key new NAME` makes one", path.display());
                 }
             }
-            Key::Revoke { name, agreement, file } => {
+            KeyCommand::Revoke { name, agreement, file } => {
                 let (path, mut keys) = read(&file)?;
                 let names = keys.iter().map(|(name, _)| name.to_owned()).collect::<Vec<_>>().join(", ");
                 ensure!(keys.remove(&name).is_some(), "no key of `{name}` in {}; there are: {names}", path.display());

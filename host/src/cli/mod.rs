@@ -115,7 +115,7 @@ enum Command {
     Secret(secret::SecretCommand),
     /// Create, list and revoke API keys of clients over HTTP.
     #[command(subcommand)]
-    Key(key::Key),
+    Key(key::KeyCommand),
     /// Print the configuration's documentation.
     Config(config::ConfigCommand),
     /// Print a completion script for a shell.

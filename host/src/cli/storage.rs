@@ -29,7 +29,7 @@ pub(super) enum StorageCommand {
     /// Use the data of a configuration that was moved or renamed. No server may be running.
     Adopt(Adopt),
     /// Remove all that is kept for a configuration that is gone.
-    Remove(Remove),
+    Remove(RemoveData),
     /// Copy the databases in the state folder into another folder. A server may be running.
     Backup(Backup),
 }
@@ -43,7 +43,7 @@ pub(super) struct Adopt {
 }
 
 #[derive(Args)]
-pub(super) struct Remove {
+pub(super) struct RemoveData {
     /// The path that the configuration file had, as `portcullis storage list` shows it.
     earlier: PathBuf,
     #[command(flatten)]
@@ -151,7 +151,7 @@ impl Adopt {
     }
 }
 
-impl Remove {
+impl RemoveData {
     fn run(self) -> anyhow::Result<ExitCode> {
         let config = self.file.load_or_empty()?;
         let own =

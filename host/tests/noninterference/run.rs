@@ -58,7 +58,7 @@ impl Host {
 
     /// Runs all calls of the program for this principal, who has nothing stored yet.
     pub(crate) async fn run(&self, program: &Program, principal: &Principal, world: &Arc<World>) {
-        let services = services(world, &self.state, SystemClock.now());
+        let services = services(world, &self.state);
         for steps in program {
             let mut call = Call::new(self, principal, world, services.clone(), CallJournal::default());
             for step in steps {
@@ -78,7 +78,7 @@ impl Host {
         principal: &Principal,
         world: &Arc<World>,
     ) -> Seen {
-        let services = services(world, &self.state, SystemClock.now());
+        let services = services(world, &self.state);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let mut journal = CallJournal::in_memory(clock.clone());
         for stop in stops {

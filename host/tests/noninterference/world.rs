@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use platform::changes::ChangeNotifier;
-use platform::clock::Clock;
+use platform::clock::ManualClock;
 use platform::sync::Mutex;
 use policy::{PluginId, Principal};
 use runtime::imports::{
@@ -14,7 +14,7 @@ use runtime::imports::{
 use services::principal_store::PrincipalStore;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What reached each recipient, in order.
 pub(crate) type Received = BTreeMap<&'static str, Vec<String>>;
@@ -76,8 +76,8 @@ fn result(text: &str, origin: Origin) -> AgentResult {
 }
 
 /// The services of a host. They outlive the calls of a program, and so does what calls tell each other by them.
-pub(crate) fn services(world: &Arc<World>, state: &Arc<dyn StateStore>, now: Instant) -> Arc<HostServices> {
-    let store = Arc::new(PrincipalStore::new(Arc::new(StoppedClock(now)), ChangeNotifier::new()));
+pub(crate) fn services(world: &Arc<World>, state: &Arc<dyn StateStore>) -> Arc<HostServices> {
+    let store = Arc::new(PrincipalStore::new(ManualClock::new(), ChangeNotifier::new()));
     Arc::new(HostServices {
         publisher: store.clone(),
         events: store,
@@ -86,15 +86,6 @@ pub(crate) fn services(world: &Arc<World>, state: &Arc<dyn StateStore>, now: Ins
         connections: Arc::new(Account(world.clone())),
         open_files: OpenFiles::new(0),
     })
-}
-
-/// Time is no part of the property.
-struct StoppedClock(Instant);
-
-impl Clock for StoppedClock {
-    fn now(&self) -> Instant {
-        self.0
-    }
 }
 
 pub(crate) struct Tools(pub(crate) Arc<World>);

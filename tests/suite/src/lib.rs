@@ -59,7 +59,7 @@ pub use compiled_code::compiled_code;
 pub use config::{agent, agent_from, plugin, plugin_from, with_manifest};
 pub use digest::digest;
 pub use home::Home;
-pub use running::serving_process;
+pub use running::{own_memory, serving_process};
 pub use server::Server;
 pub use speaker::Speaker;
 pub use waiting::eventually;

@@ -27,6 +27,17 @@ pub fn serving_process(supervisor: u32) -> u32 {
     serving.unwrap_or(supervisor)
 }
 
+/// The memory that a process has of its own, in bytes: without pages of files, its program among them. Of these, the kernel maps
+/// what it happens to have in its cache.
+pub fn own_memory(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("/proc of the process");
+    let kib = |key: &str| {
+        let value = status.lines().find_map(|line| line.strip_prefix(key)?.split_whitespace().next());
+        value.and_then(|kib| kib.parse::<u64>().ok()).unwrap_or_else(|| panic!("no {key} in its status"))
+    };
+    (kib("RssAnon:") + kib("RssShmem:")) * 1024
+}
+
 /// The program and what it is connected to.
 pub(crate) struct Running {
     pub(crate) child: Child,

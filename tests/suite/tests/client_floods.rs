@@ -3,7 +3,6 @@
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
 use serde_json::{Value, json};
-use std::fs;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -11,7 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use suite::http::{legacy_session_of, request, request_at};
-use suite::{Called, Era, Home, PATIENCE, Server, eventually, modern_meta, paths, plugin, soak};
+use suite::{
+    Called, Era, Home, PATIENCE, Server, eventually, modern_meta, own_memory, paths, plugin, serving_process, soak,
+};
 
 /// What all connections of one client may make the host hold, in bytes.
 const MOST_HELD: u64 = 64 << 20;
@@ -276,8 +277,7 @@ impl Unread {
     }
 
     fn memory(&self) -> u64 {
-        let statm = fs::read_to_string(format!("/proc/{}/statm", suite::serving_process(self.child.id()))).unwrap();
-        statm.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
+        own_memory(serving_process(self.child.id()))
     }
 }
 
@@ -290,7 +290,7 @@ impl Drop for Unread {
 
 #[test]
 fn nothing_that_a_client_repeats_over_stdio_and_does_not_read_takes_much() {
-    let before = Server::measurable(Home::new(), &plugin("echo", ""), &[], |_| {}).memory();
+    let before = own_memory(Server::measurable(Home::new(), &plugin("echo", ""), &[], |_| {}).id());
     let mut most = 0;
     for row in MODERN {
         let mut server = Unread::start();

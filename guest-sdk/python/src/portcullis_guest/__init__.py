@@ -4,6 +4,7 @@ from . import agent_tools, checkpoint, connections, events, http, log, meter, ou
 from .client import ask, confirm, connect, open_url, roots, sample, supported
 from .completion import Complete, Completion, Typed
 from .content import Audio, Content, EmbeddedResource, Image, Message, ResourceLink, Text, ToolResult
+from .context import Context
 from .doubt import NOT_DONE, Doubt, reconcile
 from .errors import (
     Cancelled,
@@ -16,7 +17,7 @@ from .errors import (
     ToolError,
     Unsupported,
 )
-from .plugin import Context, prompt, resource, resource_template, tool
+from .plugin import prompt, resource, resource_template, tool
 from .questions import ask_many
 from .sampling import SampleAnswer, SampleTool, ToolOutcome, ToolUse
 from .schema import Format, Length, Range, Title

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import encoding
+from . import encoding, reading
 from .content import Content, ToolResult
 from .errors import AgentError, InvalidArguments
 from .host import host
@@ -32,13 +32,13 @@ class AgentResult:
         """The structured content, or else the text, as JSON where it is JSON."""
         try:
             if self.structured is not None:
-                return encoding.read(kind, encoding.loads(self.structured), "the result")
+                return reading.read(kind, encoding.loads(self.structured), "the result")
             if kind is str:
                 return self.text
             try:
-                return encoding.read(kind, encoding.loads(self.text), "the result")
+                return reading.read(kind, encoding.loads(self.text), "the result")
             except ValueError:
-                return encoding.read(kind, self.text, "the result")
+                return reading.read(kind, self.text, "the result")
         except (ValueError, InvalidArguments) as error:
             raise AgentError("unexpected-result", f"the agent tool's answer is not what was expected: {error}") from error
 

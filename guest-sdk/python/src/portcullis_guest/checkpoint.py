@@ -6,7 +6,7 @@ natural form. Open files and the like are gone then.
 
 from typing import Any, TypeVar, overload
 
-from . import encoding
+from . import encoding, reading
 from .errors import CheckpointError, InvalidArguments
 from .host import host
 
@@ -23,7 +23,7 @@ def restored(kind: Any = Any) -> Any:
     if state is None:
         return None
     try:
-        return encoding.read(kind, encoding.loads(state), "the state")
+        return reading.read(kind, encoding.loads(state), "the state")
     except (ValueError, InvalidArguments) as error:
         raise CheckpointError(f"what was saved is not what was expected: {error}") from error
 

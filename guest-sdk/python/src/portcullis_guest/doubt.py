@@ -12,12 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from . import encoding
+from . import encoding, reading
 from .agent_tools import Call
 from .content import ToolResult
+from .context import Context
 from .host import Request
 from .http import Response
-from .plugin import PLUGIN, Context
+from .plugin import PLUGIN
 
 
 class NotDone(enum.Enum):
@@ -46,7 +47,7 @@ class Doubt:
 
     def arguments(self, kind: Any = Any) -> Any:
         """The arguments of the tool; with a type such as a dataclass, read as that."""
-        return encoding.read(kind, encoding.loads(self.input), "the arguments")
+        return reading.read(kind, encoding.loads(self.input), "the arguments")
 
 
 def reconcile(function: Callable[[Doubt], Verdict]) -> Callable[[Doubt], Verdict]:

@@ -11,13 +11,14 @@ from typing import Any
 from componentize_py_types import Err
 from wit_world.imports import log
 
-from . import content, encoding, host, http, schema
+from . import content, encoding, host, http, reading, schema
 from . import wit_types as wit
 from .agent_tools import Call
 from .completion import Typed
+from .context import Context
 from .doubt import Doubt, NotDone
 from .errors import InvalidArguments, NotFound, ToolError
-from .plugin import PLUGIN, Context, Prompt, Resource, Tool, result
+from .plugin import PLUGIN, Prompt, Resource, Tool, result
 from .wit import WitHost
 from .wit_values import ROLES, to_content, to_embedded, to_error
 
@@ -128,9 +129,9 @@ class Prompts:
     def list_prompts(self) -> list[Any]:
         from wit_world.exports import prompts
 
-        def argument(one: schema.Field) -> Any:
+        def argument(one: reading.Field) -> Any:
             required = not (one.is_optional or one.has_default)
-            _, said = schema.split(one.hint)
+            _, said = reading.split(one.hint)
             title = next((word.text for word in said if isinstance(word, schema.Title)), None)
             description = next((word for word in said if isinstance(word, str)), one.description)
             return prompts.PromptArgument(one.name, title, description, required)

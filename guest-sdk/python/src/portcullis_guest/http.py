@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import encoding
+from . import encoding, reading
 from .errors import HttpError, InvalidArguments
 from .host import Request, host
 
@@ -44,7 +44,7 @@ class Response:
     def json(self, kind: Any = Any) -> Any:
         """The body, read as JSON; with a type such as a dataclass, as that."""
         try:
-            return encoding.read(kind, _json.loads(self.body), "the answer")
+            return reading.read(kind, _json.loads(self.body), "the answer")
         except (ValueError, InvalidArguments) as error:
             raise HttpError("unexpected-response", f"the other server's answer is not what was expected: {error}") from error
 

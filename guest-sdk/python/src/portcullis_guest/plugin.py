@@ -4,32 +4,22 @@ from __future__ import annotations
 
 import inspect
 import re
+import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, get_origin
 from urllib.parse import unquote_to_bytes
 
-from . import docs, encoding, schema
+from . import docs, encoding, reading, schema
 from .completion import Complete, Completion, Typed
 from .content import Annotated, EmbeddedResource, Message, Pieces, Text, ToolResult, piece
+from .context import Context
 from .errors import InvalidArguments, NotFound
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 Execution = Literal["inline", "may-run-long", "task-only"]
-
-
-@dataclass(frozen=True)
-class Context:
-    """What a call is told of itself: the type of a first parameter."""
-
-    id: str = "test"
-    principal: str = "local"
-    correlation_id: str | None = None
-    idempotency_key: str | None = None
-    deadline_ms: int = 60_000
-    traceparent: str | None = None
 
 
 @dataclass
@@ -40,17 +30,17 @@ class Offer:
     name: str
     title: str | None
     description: str
-    parameters: list[schema.Field]
+    parameters: list[reading.Field]
     wants_context: bool
     returns: Any
 
     def call(self, context: Context, arguments: dict[str, Any]) -> Any:
-        values = encoding.read_fields(self.parameters, arguments)
+        values = reading.read_fields(self.parameters, arguments)
         return self.function(context, **values) if self.wants_context else self.function(**values)
 
     @property
     def completes(self) -> dict[str, Complete]:
-        said = {one.name: schema.split(one.hint)[1] for one in self.parameters}
+        said = {one.name: reading.split(one.hint)[1] for one in self.parameters}
         return {name: word for name, words in said.items() for word in words if isinstance(word, Complete)}
 
 
@@ -218,7 +208,7 @@ def prompt(function: Any = None, /, *, name: str | None = None, title: str | Non
     def make(function: _Function) -> _Function:
         made = Prompt(**vars(offer(function, name, title, description)))
         for parameter in made.parameters:
-            if schema.optional(schema.split(parameter.hint)[0])[0] is not str:
+            if reading.optional(reading.split(parameter.hint)[0])[0] is not str:
                 raise TypeError(f"{function.__name__}: `{parameter.name}` of a prompt must be str, or str | None")
         PLUGIN.add(PLUGIN.prompts, made.name, made)
         return function
@@ -238,7 +228,7 @@ def offer(function: Callable[..., Any], name: str | None, title: str | None, des
     name = name or where
     if not _NAME.fullmatch(name):
         raise TypeError(f"{where}: `{name}` is not a name; write 1 to 64 of A-Z a-z 0-9 _ -")
-    hints = encoding.hints(function)
+    hints = typing.get_type_hints(function, include_extras=True)
     parameters, wants_context = [], False
     for at, parameter in enumerate(inspect.signature(function).parameters.values()):
         hint = hints.get(parameter.name)
@@ -247,13 +237,13 @@ def offer(function: Callable[..., Any], name: str | None, title: str | None, des
             continue
         if hint is None or parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise TypeError(f"{where}: `{parameter.name}` needs a type, and a name of its own")
-        parameters.append(schema.Field(parameter.name, hint, parameter.default, said.entries.get(parameter.name)))
+        parameters.append(reading.Field(parameter.name, hint, parameter.default, said.entries.get(parameter.name)))
     return Offer(function, name, title, description, parameters, wants_context, hints.get("return"))
 
 
 def _output_schema(made: Tool) -> str | None:
     """Only objects are structured content."""
-    hint = schema.split(made.returns)[0]
+    hint = reading.split(made.returns)[0]
     if hint in (None, type(None), str, ToolResult, Any) or get_origin(hint) is list or inspect.isclass(hint) and issubclass(hint, Annotated):
         return None
     try:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from . import encoding, sampling, schema
+from . import encoding, reading, sampling, schema
 from .content import Message, Pieces
 from .errors import ClientError, Declined, Dismissed, InvalidArguments
 from .host import FormQuestion, Root, RootsQuestion, UrlQuestion, host
@@ -29,7 +29,7 @@ class Question(Generic[T]):
 def ask(message: str, form: type[T], *, key: str | None = None) -> Question[T]:
     def read(answer: Any) -> T:
         try:
-            return encoding.read(form, encoding.loads(_accepted(answer)), "the answer")
+            return reading.read(form, encoding.loads(_accepted(answer)), "the answer")
         except InvalidArguments as error:
             raise ClientError("unexpected-answer", f"the client's answer is not what was expected: {error}") from error
 

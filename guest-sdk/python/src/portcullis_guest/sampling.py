@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from . import encoding, plugin, schema
+from . import encoding, plugin, reading, schema
 from .content import Content, Message, Pieces, Text, piece
 from .errors import Cancelled, ClientError, Denied, Exhausted, InvalidArguments, text_of
 
@@ -24,7 +24,7 @@ class ToolUse:
     def arguments(self, kind: Any = Any) -> Any:
         """The input; with a type such as a dataclass, read as that."""
         try:
-            return encoding.read(kind, encoding.loads(self.input), "the input")
+            return reading.read(kind, encoding.loads(self.input), "the input")
         except (ValueError, InvalidArguments) as error:
             raise ClientError("unexpected-answer", f"the client's answer is not what was expected: {error}") from error
 
@@ -64,7 +64,7 @@ class SampleTool:
 
 
 def _runner(offer: plugin.Offer) -> Callable[[Any], Any]:
-    return lambda given: offer.function(**encoding.read_fields(offer.parameters, given))
+    return lambda given: offer.function(**reading.read_fields(offer.parameters, given))
 
 
 @dataclass

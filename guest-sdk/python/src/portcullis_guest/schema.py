@@ -6,13 +6,11 @@ import dataclasses
 import datetime
 import enum
 import inspect
-import types
-import typing
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
-from . import docs
-from .encoding import plain, reader
+from .encoding import plain
+from .reading import Field, fields, optional, split
 
 
 @dataclass(frozen=True)
@@ -43,24 +41,6 @@ class Format:
     """The format of a text: `email`, `uri`, `date` or `date-time`."""
 
     name: str
-
-
-def split(hint: Any) -> tuple[Any, list[Any]]:
-    """A type without `Annotated`, and what was said of it."""
-    said: list[Any] = []
-    while get_origin(hint) is Annotated:
-        said[:0] = hint.__metadata__
-        hint = hint.__origin__
-    return hint, said
-
-
-def optional(hint: Any) -> tuple[Any, bool]:
-    """A type without None, and whether None was allowed."""
-    if get_origin(hint) in (Union, types.UnionType):
-        others = tuple(one for one in get_args(hint) if one is not type(None))
-        if len(others) < len(get_args(hint)):
-            return (others[0] if len(others) == 1 else Union[others]), True
-    return hint, False
 
 
 def of(hint: Any, *, output: bool = False, where: str = "the type") -> dict[str, Any]:
@@ -106,36 +86,6 @@ def _of(hint: Any, output: bool, where: str) -> dict[str, Any]:
         f"{where}: {getattr(hint, '__name__', hint)} has no schema; take str, int, float, bool, date, datetime, list, dict, Literal, an Enum, "
         "a dataclass, or one of these or None"
     )
-
-
-@dataclass
-class Field:
-    """A parameter or a field of a dataclass."""
-
-    name: str
-    hint: Any
-    default: Any = inspect.Parameter.empty
-    description: str | None = None
-
-    def __post_init__(self) -> None:
-        # Found out once: each call asks for them.
-        self.has_default = self.default is not inspect.Parameter.empty
-        self.is_optional = optional(split(self.hint)[0])[1]
-        self.label = f"`{self.name}`"
-        self.read = reader(self.hint)
-
-
-def fields(kind: Any) -> list[Field]:
-    """The fields of a dataclass, with what its docstring says of them."""
-    hints = typing.get_type_hints(kind, include_extras=True)
-    said = docs.parse(kind.__doc__ if not (kind.__doc__ or "").startswith(f"{kind.__name__}(") else None).entries
-    found = []
-    for field in dataclasses.fields(kind):
-        default = field.default
-        if default is dataclasses.MISSING:
-            default = inspect.Parameter.empty if field.default_factory is dataclasses.MISSING else field.default_factory()
-        found.append(Field(field.name, hints[field.name], default, said.get(field.name)))
-    return found
 
 
 def of_fields(these: list[Field], *, output: bool = False) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Calls run beside each other: use `update` when a new value depends on the old on
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from . import encoding
+from . import encoding, reading
 from .errors import InvalidArguments, StateError
 from .host import Entry, host
 
@@ -84,7 +84,7 @@ def _bytes(value: bytes | str) -> bytes:
 
 def _read(kind: Any, value: bytes) -> Any:
     try:
-        return encoding.read(kind, encoding.loads(value), "the value")
+        return reading.read(kind, encoding.loads(value), "the value")
     except (ValueError, InvalidArguments) as error:
         raise _invalid(f"what is kept is not what was expected: {error}") from error
 

@@ -12,6 +12,7 @@ from . import host as _host
 from .agent_tools import AgentResult
 from .completion import Completion, Typed
 from .content import Content, EmbeddedResource, Message, Text, ToolResult
+from .context import Context
 from .doubt import Doubt, Verdict
 from .errors import (
     AccountError,
@@ -28,7 +29,7 @@ from .errors import (
 )
 from .host import Abilities, Attributes, Ended, Entry, FormQuestion, PublishedPrompt, Request, Root, TimedOut, UrlQuestion
 from .http import Response
-from .plugin import PLUGIN, Context
+from .plugin import PLUGIN
 from .sampling import SampleAnswer, SampleRequest, ToolUse
 
 # Answers of a user who does not fill in a form.

@@ -10,13 +10,13 @@ mod transcript;
 
 pub use address::{PageAddress, PageAddressError};
 pub use approvals::{
-    AgentEvent, ApprovalDecision, ApprovalRequest, Approvals, ApprovalsOptions, CallOutcome, DecisionError, Kept,
+    AgentEvent, ApprovalDecision, ApprovalRequest, Approvals, ApprovalsOptions, CallOutcome, DecisionError, KeptCall,
 };
 pub use memory::{Memory, MemoryError, MemoryFile, ToolApproval, UnfinishedCall};
 pub use reactions::{
     INBOX_URI, InboxEvent, InboxReading, Reaction, ReactionAction, ReactionError, Reactions, TriggeredReaction,
 };
-pub use rules::{ApprovalRule, FormRule, PageRule, RuleMatch, Rules, RulesError, SamplingReview};
+pub use rules::{AgentRule, FormRule, PageRule, RuleMatch, Rules, RulesError, SamplingReview};
 pub use server_set::ServerSet;
 pub use transcript::{
     AgentModel, ChunkPolicy, ModelAction, ScriptError, ScriptedModel, Transcript, TranscriptItem, content_text,

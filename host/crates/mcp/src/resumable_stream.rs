@@ -1,7 +1,7 @@
 //! The stream of a request of 2025-11-25 that outlives the process, and what is kept with it of a call that waits for answers.
 
 use platform::clock::Clock;
-use platform::durable::Answer;
+use platform::durable::StoreAnswer;
 use platform::sync::Mutex;
 use rmcp::ErrorData;
 use runtime::journal::{CallJournal, byte_strings};
@@ -19,7 +19,7 @@ pub(crate) struct WaitingCall {
     pub(crate) binding: Vec<u8>,
     /// How long it has run, waiting not included; milliseconds.
     pub(crate) worked: u64,
-    pub(crate) asked: Vec<Asked>,
+    pub(crate) asked: Vec<OpenQuestion>,
     /// Its journal.
     #[serde(with = "byte_strings")]
     pub(crate) steps: Vec<Vec<u8>>,
@@ -51,7 +51,7 @@ impl WaitingCall {
 
 /// A question that waits for its answer.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct OpenQuestion {
     /// The step that asks, and the question's key there.
     pub(crate) step: String,
     pub(crate) key: String,
@@ -72,7 +72,7 @@ pub(crate) trait WaitingStore: Send + Sync {
     fn keep(&self, call: &WaitingCall, journal: &CallJournal);
 
     /// The call goes on: what is kept is removed, before anything that is sent from now on.
-    fn forget(&self) -> Answer<()>;
+    fn forget(&self) -> StoreAnswer<()>;
 }
 
 /// Whether all that was sent on the stream of a request is read, in its extensions.

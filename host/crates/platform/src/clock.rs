@@ -1,7 +1,9 @@
 //! The only source of time, so that tests need not wait.
 
+mod manual;
 mod steady;
 
+pub use manual::ManualClock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub use steady::{MachineTime, SteadyClock};
 
@@ -72,35 +74,6 @@ impl Clock for SystemClock {
     #[cfg(unix)]
     fn awake(&self) -> Duration {
         Duration::try_from(rustix::time::clock_gettime(rustix::time::ClockId::Monotonic)).unwrap_or_default()
-    }
-}
-
-/// A clock of tests, that moves only when it is told to.
-#[cfg(test)]
-#[derive(Debug, Default)]
-pub(crate) struct ManualClock(crate::sync::Mutex<Duration>);
-
-#[cfg(test)]
-impl ManualClock {
-    pub(crate) fn pass(&self, time: Duration) {
-        *self.0.lock() += time;
-    }
-
-    /// Sets the time since 1970.
-    pub(crate) fn set(&self, time: Duration) {
-        *self.0.lock() = time;
-    }
-}
-
-#[cfg(test)]
-impl Clock for ManualClock {
-    fn now(&self) -> Instant {
-        static START: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(|| SystemClock.now());
-        *START + *self.0.lock()
-    }
-
-    fn unix(&self) -> Duration {
-        *self.0.lock()
     }
 }
 

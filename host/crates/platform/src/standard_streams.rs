@@ -15,7 +15,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 
 pub type Input = Box<dyn AsyncRead + Send + Unpin>;
-pub type Output = Box<dyn AsyncWrite + Send + Unpin>;
+pub type StandardOutput = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// To be called in a tokio runtime.
 pub fn stdin() -> Input {
@@ -26,7 +26,7 @@ pub fn stdin() -> Input {
 }
 
 /// To be called in a tokio runtime.
-pub fn stdout() -> Output {
+pub fn stdout() -> StandardOutput {
     match NonBlockingStream::open(&io::stdout(), OFlags::WRONLY, Interest::WRITABLE) {
         Some(stream) => Box::new(stream),
         None => Box::new(tokio::io::stdout()),

@@ -5,7 +5,7 @@ use crate::capabilities::to_client_capabilities;
 use crate::error::UpstreamError;
 use crate::open_calls::{OpenCall, OpenCallGuard};
 use crate::questions;
-use crate::shared::{Connection, UpstreamShared};
+use crate::shared::{ServerConnection, UpstreamShared};
 use protocol::names::{CLIENT_TOOLS, OWN_META_PREFIX, PRIVATE_META};
 use rmcp::model::{
     CallToolResult, CancelTaskParams, CancelTaskRequest, ClientRequest, InputRequests, InputResponses,
@@ -63,7 +63,7 @@ impl Exchange<'_> {
     pub(super) fn declare(
         &self,
         meta: &mut RequestMetaObject,
-        connection: &Connection,
+        connection: &ServerConnection,
         offer: Option<Map<String, Value>>,
     ) {
         let tasks = self.may_become_task() && connection.has_tasks;
@@ -73,7 +73,7 @@ impl Exchange<'_> {
     /// Sends a request and waits for its result. Dropping the future cancels the request.
     pub(super) async fn send(
         &self,
-        connection: &Connection,
+        connection: &ServerConnection,
         request: ClientRequest,
         meta: RequestMetaObject,
     ) -> Result<ServerResult, UpstreamError> {
@@ -129,7 +129,7 @@ impl Exchange<'_> {
         }
     }
 
-    fn failed(&self, connection: &Connection, error: ServiceError) -> UpstreamError {
+    fn failed(&self, connection: &ServerConnection, error: ServiceError) -> UpstreamError {
         let is_of_transport = matches!(error, ServiceError::TransportSend(_));
         let error = self.shared.to_upstream_error(error);
         if is_of_transport || matches!(error, UpstreamError::Lost { .. }) {

@@ -3,8 +3,8 @@
 use crate::list_kind::ListKind;
 use crate::listed_item::{key_of, read_item};
 use crate::listed_members::text_length;
-use crate::pages::{ListReader, Page, ReadEntry};
-use crate::shared::Connection;
+use crate::pages::{ItemPage, ListReader, ReadEntry};
+use crate::shared::ServerConnection;
 use plugins::catalog::ListedItem;
 use rmcp::model::{
     ClientRequest, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, PaginatedRequestParams,
@@ -20,7 +20,7 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) struct ItemReader<'a> {
     pub(super) server: &'a str,
-    pub(super) connection: &'a Connection,
+    pub(super) connection: &'a ServerConnection,
     pub(super) kind: ListKind,
 }
 
@@ -36,7 +36,7 @@ impl ListReader for ItemReader<'_> {
         LIST_TIMEOUT
     }
 
-    async fn page(&self, cursor: Option<String>) -> Result<Page<Value>, ServiceError> {
+    async fn page(&self, cursor: Option<String>) -> Result<ItemPage<Value>, ServiceError> {
         let mut page = PaginatedRequestParams::default();
         page.cursor = cursor;
         let (request, member) = match self.kind {

@@ -31,7 +31,7 @@ pub(super) trait ListReader: Sync {
     /// Time limit for the whole list.
     fn time_limit(&self) -> Duration;
     /// One page, and the cursor of the next one.
-    fn page(&self, cursor: Option<String>) -> impl Future<Output = Result<Page<Self::Entry>, ServiceError>> + Send;
+    fn page(&self, cursor: Option<String>) -> impl Future<Output = Result<ItemPage<Self::Entry>, ServiceError>> + Send;
     /// An entry's name, for people; empty if it has none.
     fn name(entry: &Self::Entry) -> String;
     /// About the size of an entry's text, in bytes.
@@ -40,7 +40,7 @@ pub(super) trait ListReader: Sync {
     fn read(&self, entry: Self::Entry) -> impl Future<Output = Result<ReadEntry<Self::Item>, String>> + Send;
 }
 
-pub(super) type Page<E> = (Vec<E>, Option<String>);
+pub(super) type ItemPage<E> = (Vec<E>, Option<String>);
 
 /// An entry that is used.
 pub(super) struct ReadEntry<I> {
@@ -157,7 +157,7 @@ mod tests {
             Duration::from_secs(600)
         }
 
-        async fn page(&self, cursor: Option<String>) -> Result<Page<Self::Entry>, ServiceError> {
+        async fn page(&self, cursor: Option<String>) -> Result<ItemPage<Self::Entry>, ServiceError> {
             let begin = cursor.map_or(0, |cursor| cursor.parse().unwrap());
             let end = begin + 2_000;
             Ok(((begin..end).map(|number| (number, self.size)).collect(), Some(end.to_string())))

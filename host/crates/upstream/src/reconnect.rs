@@ -8,7 +8,7 @@ use crate::live_lane::UpstreamChannels;
 use crate::pages::{Listed, read_list};
 use crate::peer_account::PeerAccount;
 use crate::problems::Problems;
-use crate::shared::{Connection, UpstreamShared};
+use crate::shared::{ServerConnection, UpstreamShared};
 use crate::subscription::{on_change, subscribe};
 use crate::tools::ToolReader;
 use crate::transport::{NewConnection, connect};
@@ -105,8 +105,14 @@ async fn run_connection(
         modern && info.as_ref().is_some_and(|info| !extension_settings(&info.capabilities, TASKS).is_null());
     let lost = CancellationToken::new();
     let channels = UpstreamChannels::new(peer.clone(), usable);
-    let connection =
-        Arc::new(Connection { peer, modern, has_tasks, channels, lost: lost.clone(), check_requested: Notify::new() });
+    let connection = Arc::new(ServerConnection {
+        peer,
+        modern,
+        has_tasks,
+        channels,
+        lost: lost.clone(),
+        check_requested: Notify::new(),
+    });
     let token = service.cancellation_token();
     let mut ended = std::pin::pin!(service.waiting().fuse());
     let serving = async {
@@ -136,7 +142,7 @@ async fn run_connection(
 /// Reads all lists. It subscribes before that: no change of a list is missed in between.
 async fn list_and_subscribe(
     shared: &Arc<UpstreamShared>,
-    connection: &Arc<Connection>,
+    connection: &Arc<ServerConnection>,
     account: &PeerAccount,
 ) -> Result<Option<Subscription>, UpstreamError> {
     let mut subscribing = Box::pin(subscribe(shared, connection));
@@ -159,7 +165,7 @@ async fn list_and_subscribe(
 /// missed only.
 async fn refresh(
     shared: &Arc<UpstreamShared>,
-    connection: &Arc<Connection>,
+    connection: &Arc<ServerConnection>,
     account: &PeerAccount,
     kinds: impl IntoIterator<Item = ListKind>,
 ) -> Result<(), UpstreamError> {
@@ -213,7 +219,7 @@ fn keep_problems(shared: &UpstreamShared, kind: ListKind, problems: Problems) {
 /// Follows changes until the server is lost. Returns the reason.
 async fn watch_connection(
     shared: &Arc<UpstreamShared>,
-    connection: &Arc<Connection>,
+    connection: &Arc<ServerConnection>,
     account: &PeerAccount,
     live: &mut mpsc::Receiver<(String, Value)>,
     mut subscription: Option<Subscription>,

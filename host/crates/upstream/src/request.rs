@@ -6,7 +6,7 @@ use crate::exchange::{Exchange, MAX_TOGETHER};
 use crate::invoke::{CallSide, open_exchange};
 use crate::request_answer::{ServerSaid, read_answer};
 use crate::rounds::{MAX_ROUNDS, MAX_STATE};
-use crate::shared::{Connection, UpstreamShared};
+use crate::shared::{ServerConnection, UpstreamShared};
 use plugins::catalog::{ItemRequest, ServerAnswer};
 use policy::BudgetUsage;
 use protocol::names::{CHAIN_META, CORRELATION_META, PARTIAL_RESULT_TOKEN_META};
@@ -65,7 +65,7 @@ pub(super) async fn send_request(
 }
 
 /// The answer of a server that has nothing of the kind, and so is not asked.
-fn unasked(connection: &Connection, item: &ItemRequest) -> Option<ServerAnswer> {
+fn unasked(connection: &ServerConnection, item: &ItemRequest) -> Option<ServerAnswer> {
     let info = connection.peer.peer_info();
     let declared = info.as_ref().map(|info| &info.capabilities);
     match item {
@@ -82,7 +82,7 @@ fn unasked(connection: &Connection, item: &ItemRequest) -> Option<ServerAnswer> 
 
 struct Rounds<'a> {
     exchange: Exchange<'a>,
-    connection: Arc<Connection>,
+    connection: Arc<ServerConnection>,
     item: ItemRequest,
     traceparent: Option<String>,
     chain: Option<String>,

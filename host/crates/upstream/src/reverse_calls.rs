@@ -141,8 +141,7 @@ impl ReverseCalls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::serving_time::tests::ManualClock;
-    use platform::clock::Clock as _;
+    use platform::clock::{Clock as _, ManualClock};
     use plugins::calls::NoTools;
     use policy::Limits;
 
@@ -169,15 +168,15 @@ mod tests {
     fn the_time_of_reverse_calls_is_not_renewed() {
         let clock = ManualClock::new();
         let calls = opened(&clock, None);
-        clock.wait(3_600);
+        clock.pass(Duration::from_secs(3_600));
         assert_eq!(left(&calls), Some(30), "the server's own time is another limit");
         for spent in [10, 20] {
             let _serving = calls.serving.start();
-            clock.wait(10);
+            clock.pass(Duration::from_secs(10));
             assert_eq!(left(&calls), Some(30 - spent));
         }
         let serving = calls.serving.start();
-        clock.wait(10);
+        clock.pass(Duration::from_secs(10));
         drop(serving);
         let refused = calls.reserve().map(|_| ()).unwrap_err();
         assert_eq!((refused.budget, refused.limit), (BudgetKind::Deadline, 30_000));
@@ -188,13 +187,13 @@ mod tests {
         let clock = ManualClock::new();
         let calls = opened(&clock, Some(clock.now() + Duration::from_secs(5)));
         assert_eq!(left(&calls), Some(5));
-        clock.wait(4);
+        clock.pass(Duration::from_secs(4));
         assert_eq!(left(&calls), Some(1));
         let pause = calls.scope.pausable_clock.pause();
-        clock.wait(60);
+        clock.pass(Duration::from_secs(60));
         drop(pause);
         assert_eq!(left(&calls), Some(1), "the caller waited for a person");
-        clock.wait(1);
+        clock.pass(Duration::from_secs(1));
         assert_eq!(left(&calls), None);
     }
 }

@@ -8,7 +8,7 @@ use crate::live_lane::UpstreamChannel;
 use crate::resume_point::ResumePoint;
 use crate::reverse::serve_reverse_call;
 use crate::reverse_calls::{ReverseCallParams, ServedIn};
-use crate::shared::Connection;
+use crate::shared::ServerConnection;
 use crate::task::{self, MAX_TASK_ID, NO_TASKS};
 use futures::future::join_all;
 use protocol::names::{CLIENT_TOOLS, CORRELATION_META, PARTIAL_RESULT_TOKEN_META};
@@ -55,7 +55,7 @@ enum RoundsEnd {
 /// A running call.
 pub(super) struct CallRounds<'a> {
     pub(super) exchange: Exchange<'a>,
-    pub(super) connection: Arc<Connection>,
+    pub(super) connection: Arc<ServerConnection>,
     pub(super) tool: String,
     pub(super) timeout: Duration,
     pub(super) traceparent: Option<String>,
@@ -172,7 +172,7 @@ impl CallRounds<'_> {
     }
 
     /// The connection of the call. The agent's call goes on over the next one if it is lost while a person answers.
-    fn current_connection(&self) -> Result<Arc<Connection>, UpstreamError> {
+    fn current_connection(&self) -> Result<Arc<ServerConnection>, UpstreamError> {
         match self.exchange.may_become_task() && self.connection.lost.is_cancelled() {
             true => self.exchange.shared.connection(),
             false => Ok(self.connection.clone()),
@@ -203,7 +203,7 @@ impl CallRounds<'_> {
 
     fn request(
         &self,
-        connection: &Connection,
+        connection: &ServerConnection,
         arguments: Map<String, Value>,
         input: RoundInput,
         channel: Option<&str>,

@@ -58,35 +58,14 @@ impl Drop for ServingGuard<'_> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
-    use platform::clock::{Clock, SystemClock};
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicU64, Ordering};
-
-    /// A clock that stands still until it is moved.
-    pub(crate) struct ManualClock(Instant, AtomicU64);
-
-    impl ManualClock {
-        pub(crate) fn new() -> Arc<Self> {
-            Arc::new(Self(SystemClock.now(), AtomicU64::new(0)))
-        }
-
-        pub(crate) fn wait(&self, seconds: u64) {
-            self.1.fetch_add(seconds, Ordering::Relaxed);
-        }
-    }
-
-    impl Clock for ManualClock {
-        fn now(&self) -> Instant {
-            self.0 + Duration::from_secs(self.1.load(Ordering::Relaxed))
-        }
-    }
+    use platform::clock::ManualClock;
 
     #[test]
     fn overlapping_calls_count_once_and_pauses_not_at_all() {
         let clock = ManualClock::new();
-        let wait = |seconds| clock.wait(seconds);
+        let wait = |seconds| clock.pass(Duration::from_secs(seconds));
         let pausable = PausableClock::new(clock.clone());
         let time = ServingTime::new(pausable.clone());
         let seconds = || time.elapsed().as_secs();

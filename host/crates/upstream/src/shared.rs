@@ -51,7 +51,7 @@ pub(super) struct UpstreamShared {
 
 #[derive(Default)]
 pub(super) struct ConnectionState {
-    pub(super) connection: Option<Arc<Connection>>,
+    pub(super) connection: Option<Arc<ServerConnection>>,
     /// What the server listed last. It stays while the server is connected again: its tools say so. None: nothing yet.
     pub(super) tools: Option<Arc<Vec<Arc<PluginTool>>>>,
     /// What else the server listed last. It stays, too.
@@ -74,7 +74,7 @@ impl ConnectionState {
     }
 }
 
-pub(super) struct Connection {
+pub(super) struct ServerConnection {
     pub(super) peer: Peer<RoleClient>,
     /// The server speaks 2026-07-28 or later.
     pub(super) modern: bool,
@@ -86,7 +86,7 @@ pub(super) struct Connection {
     pub(super) check_requested: Notify,
 }
 
-impl Connection {
+impl ServerConnection {
     /// Requests a check whether the server still answers, after a request was lost.
     pub(super) fn check_alive(&self) {
         self.check_requested.notify_one();
@@ -102,7 +102,7 @@ impl UpstreamShared {
         &self.settings.name
     }
 
-    pub(super) fn connection(&self) -> Result<Arc<Connection>, UpstreamError> {
+    pub(super) fn connection(&self) -> Result<Arc<ServerConnection>, UpstreamError> {
         let state = self.connection_state();
         let reason = || state.reason.clone().unwrap_or_else(|| CONNECTING.to_owned());
         let missing = || UpstreamError::NotConnected { server: self.name().to_owned(), reason: reason() };

@@ -1,7 +1,7 @@
 //! The subscription to changes of a server's lists and resources, and what each change means here.
 
 use crate::list_kind::ListKind;
-use crate::shared::{Connection, UpstreamShared};
+use crate::shared::{ServerConnection, UpstreamShared};
 use platform::telemetry::printable;
 use rmcp::model::{ServerNotification, SubscribeRequestParams, SubscriptionFilter};
 use rmcp::service::{ServiceError, Subscription};
@@ -9,7 +9,10 @@ use std::sync::Arc;
 
 /// Subscribes to all changes; none when the server does not support subscriptions. Servers before 2026-07-28 tell of changes of
 /// lists without being asked.
-pub(super) async fn subscribe(shared: &Arc<UpstreamShared>, connection: &Arc<Connection>) -> Option<Subscription> {
+pub(super) async fn subscribe(
+    shared: &Arc<UpstreamShared>,
+    connection: &Arc<ServerConnection>,
+) -> Option<Subscription> {
     let watched: Vec<String> = shared.watched().iter().cloned().collect();
     if !connection.modern {
         for uri in watched {

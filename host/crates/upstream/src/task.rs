@@ -4,7 +4,7 @@ use crate::call::UpstreamResult;
 use crate::error::UpstreamError;
 use crate::exchange::{Exchange, MAX_TOGETHER};
 use crate::handler::UpstreamCallEvent;
-use crate::task_calls::TaskCalls;
+use crate::task_calls::UpstreamTaskCalls;
 use crate::text::single_line;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -50,7 +50,7 @@ struct FollowedTask<'e, 'a> {
     unsent: InputResponses,
     /// Questions whose answers it has got, and which it still lists.
     answered: BTreeSet<String>,
-    calls: TaskCalls<'e>,
+    calls: UpstreamTaskCalls<'e>,
 }
 
 /// Follows a task until it ends, over lost connections. `begun` are the calls of tools that an earlier process has begun for it.
@@ -62,7 +62,7 @@ pub(super) async fn follow(
     cancel: &CancellationToken,
 ) -> Result<UpstreamResult, UpstreamError> {
     let (asking, unsent, answered) = Default::default();
-    let calls = TaskCalls::new(&begun);
+    let calls = UpstreamTaskCalls::new(&begun);
     exchange.call().becomes_task(id.to_owned(), begun);
     let mut task = FollowedTask { exchange, id, message: None, asks: true, asking, unsent, answered, calls };
     let now = || exchange.shared.clock.now();
@@ -157,7 +157,7 @@ impl FollowedTask<'_, '_> {
             return Ok(Look::Ended(Err(self.exchange.malformed("a result of another kind than a task's"))));
         };
         let meta = meta.map(|meta| meta.0).unwrap_or_default();
-        let calls = match TaskCalls::read(&meta).and_then(|calls| self.calls.check(&calls).map(|()| calls)) {
+        let calls = match UpstreamTaskCalls::read(&meta).and_then(|calls| self.calls.check(&calls).map(|()| calls)) {
             Ok(calls) => calls,
             Err(what) => return Ok(Look::Ended(Err(self.exchange.malformed(what)))),
         };

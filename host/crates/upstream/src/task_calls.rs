@@ -20,7 +20,7 @@ const MAX_CALLS: usize = 4_096;
 const MAX_KEPT: usize = 1 << 20;
 
 /// The calls of one task, by key. Whatever the server does, none is made twice.
-pub(super) struct TaskCalls<'e> {
+pub(super) struct UpstreamTaskCalls<'e> {
     running: BTreeMap<String, BoxFuture<'e, Value>>,
     /// Of all calls that have been made. None: not kept any more.
     outcomes: BTreeMap<String, Option<Value>>,
@@ -30,7 +30,7 @@ pub(super) struct TaskCalls<'e> {
     due: BTreeSet<String>,
 }
 
-impl<'e> TaskCalls<'e> {
+impl<'e> UpstreamTaskCalls<'e> {
     /// `begun` are calls whose outcome nobody knows: an earlier process of this client has begun them.
     pub(super) fn new(begun: &[String]) -> Self {
         let unknown =
@@ -147,13 +147,14 @@ mod tests {
     fn what_a_task_shows_is_checked() {
         let read = |calls: Value| {
             let meta = json!({ CLIENT_TOOLS: { "toolCalls": calls } });
-            TaskCalls::read(meta.as_object().unwrap()).map(|calls| calls.len())
+            UpstreamTaskCalls::read(meta.as_object().unwrap()).map(|calls| calls.len())
         };
-        assert_eq!(TaskCalls::read(&Map::new()).unwrap().len(), 0);
+        assert_eq!(UpstreamTaskCalls::read(&Map::new()).unwrap().len(), 0);
         let call = json!({"name": "a.b", "arguments": {}, "key": "forged"});
         assert_eq!(read(json!({"call-1": call.clone(), "call-2": {}})), Ok(2));
         let calls =
-            TaskCalls::read(json!({CLIENT_TOOLS: {"toolCalls": {"k": call.clone()}}}).as_object().unwrap()).unwrap();
+            UpstreamTaskCalls::read(json!({CLIENT_TOOLS: {"toolCalls": {"k": call.clone()}}}).as_object().unwrap())
+                .unwrap();
         assert_eq!(calls["k"].key, None, "a server does not set it");
         let many: Map<_, _> = (0..65).map(|at| (at.to_string(), json!({}))).collect();
         for wrong in
@@ -166,11 +167,11 @@ mod tests {
     #[test]
     fn a_server_that_lists_new_calls_for_ever_is_not_followed() {
         let earlier: Vec<String> = (0..MAX_CALLS - 1).map(|at| at.to_string()).collect();
-        let calls = TaskCalls::new(&earlier);
+        let calls = UpstreamTaskCalls::new(&earlier);
         let listed = |keys: &[&str]| {
             let listed: Map<_, _> = keys.iter().map(|key| ((*key).to_owned(), json!({}))).collect();
             let meta = json!({ CLIENT_TOOLS: { "toolCalls": listed } });
-            calls.check(&TaskCalls::read(meta.as_object().unwrap()).unwrap())
+            calls.check(&UpstreamTaskCalls::read(meta.as_object().unwrap()).unwrap())
         };
         assert!(listed(&["1", "2", "new"]).is_ok(), "those that it knows are no new ones");
         assert!(listed(&["new", "newer"]).unwrap_err().contains("4096"));
@@ -178,7 +179,7 @@ mod tests {
 
     #[test]
     fn what_an_earlier_process_has_begun_is_not_made_again() {
-        let mut calls = TaskCalls::new(&["call-3".to_owned()]);
+        let mut calls = UpstreamTaskCalls::new(&["call-3".to_owned()]);
         assert!(calls.unsent().is_empty(), "it is not listed");
         calls.due.insert("call-3".into());
         assert_eq!(calls.unsent()["call-3"]["error"]["code"], "failed");

@@ -2,8 +2,8 @@
 
 use crate::list_kind::ListKind;
 use crate::listed_tool::{ListedTool, read_tool, size_of};
-use crate::pages::{ListReader, Page, ReadEntry};
-use crate::shared::Connection;
+use crate::pages::{ItemPage, ListReader, ReadEntry};
+use crate::shared::ServerConnection;
 use futures::FutureExt as _;
 use plugins::offer::PluginTool;
 use policy::{PluginId, Principal, Side};
@@ -17,7 +17,7 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) struct ToolReader<'a> {
     pub(super) server: &'a str,
-    pub(super) connection: &'a Connection,
+    pub(super) connection: &'a ServerConnection,
 }
 
 impl ListReader for ToolReader<'_> {
@@ -32,7 +32,7 @@ impl ListReader for ToolReader<'_> {
         LIST_TIMEOUT
     }
 
-    async fn page(&self, cursor: Option<String>) -> Result<Page<m::Tool>, ServiceError> {
+    async fn page(&self, cursor: Option<String>) -> Result<ItemPage<m::Tool>, ServiceError> {
         let mut page = m::PaginatedRequestParams::default();
         page.cursor = cursor;
         let listed = self.connection.peer.list_tools(Some(page)).await?;

@@ -1,15 +1,15 @@
 //! The calls of one run of the agent.
 
 use super::screen::inline;
-use super::session::Session;
+use super::session::AgentSession;
 use super::session_call::{MAX_ENDED, SessionCall};
-use agent::{CallOutcome, Kept, UnfinishedCall};
+use agent::{CallOutcome, KeptCall, UnfinishedCall};
 use runtime::imports::{CallContext, Content};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-impl Session {
+impl AgentSession {
     /// Starts a call and returns its number.
     pub(super) fn start(self: &Arc<Self>, tool: &str, arguments: Map<String, Value>) -> Result<u64, String> {
         let (server, tool) = self.servers.resolve(tool)?;
@@ -56,7 +56,7 @@ impl Session {
         tokio::spawn(async move {
             let task = open.correlation_id.clone();
             let (outcome, keep) = match session.servers.call(open, cancel).await {
-                Ok(outcome) => (outcome, Kept::Nothing),
+                Ok(outcome) => (outcome, KeptCall::Nothing),
                 Err((reason, keep)) => {
                     (CallOutcome { content: vec![Content::text(reason)], structured: None, is_error: true }, keep)
                 }

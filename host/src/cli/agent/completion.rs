@@ -1,7 +1,7 @@
 //! Tab at the prompt: commands, servers, tools and their arguments, and the numbers of calls and requests, as they are at this moment.
 
 use super::command::COMMANDS;
-use super::session::Session;
+use super::session::AgentSession;
 use rustyline::completion::Completer;
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
@@ -9,8 +9,8 @@ use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
 use std::sync::Arc;
 
-pub(super) struct Completion {
-    session: Arc<Session>,
+pub(super) struct PromptCompleter {
+    session: Arc<AgentSession>,
 }
 
 /// What the second word of a command names.
@@ -35,8 +35,8 @@ impl Names {
     }
 }
 
-impl Completion {
-    pub(super) fn new(session: Arc<Session>) -> Self {
+impl PromptCompleter {
+    pub(super) fn new(session: Arc<AgentSession>) -> Self {
         Self { session }
     }
 
@@ -118,7 +118,7 @@ fn completed(name: &str, takes_more: bool) -> String {
     if takes_more { format!("{name} ") } else { name.to_owned() }
 }
 
-impl Completer for Completion {
+impl Completer for PromptCompleter {
     type Candidate = String;
 
     fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
@@ -127,13 +127,13 @@ impl Completer for Completion {
     }
 }
 
-impl Hinter for Completion {
+impl Hinter for PromptCompleter {
     type Hint = String;
 }
 
-impl Highlighter for Completion {}
-impl Validator for Completion {}
-impl Helper for Completion {}
+impl Highlighter for PromptCompleter {}
+impl Validator for PromptCompleter {}
+impl Helper for PromptCompleter {}
 
 #[cfg(test)]
 mod tests {

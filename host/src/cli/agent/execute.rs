@@ -4,7 +4,7 @@ use super::command::{AgentCommand, ApprovalScope, COMMANDS, object};
 use super::pages::pages;
 use super::render;
 use super::screen::{inline, quoted};
-use super::session::Session;
+use super::session::AgentSession;
 use crate::cli::forms;
 use crate::config;
 use agent::{ApprovalDecision, ApprovalRequest, Memory};
@@ -38,7 +38,7 @@ pub(super) enum CommandFlow {
     Quit,
 }
 
-impl Session {
+impl AgentSession {
     /// Carries out one command. With `wait_for_calls` the command `call` waits for its result.
     pub(super) async fn execute(
         self: &Arc<Self>,

@@ -2,13 +2,13 @@
 
 use super::render;
 use super::screen::{inline, quoted};
-use super::session::Session;
+use super::session::AgentSession;
 use agent::{ReactionAction, Reactions, TriggeredReaction};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-impl Session {
+impl AgentSession {
     /// Follows a server's inbox, if any reaction is configured.
     pub(super) async fn follow_inbox(self: &Arc<Self>, server: &str) {
         if self.reactions.is_empty() {

@@ -1,7 +1,7 @@
 //! Calls that a run of the agent leaves open, and what the next one does about them: go on with them, repeat or forget them.
 
 use super::screen::inline;
-use super::session::Session;
+use super::session::AgentSession;
 use agent::UnfinishedCall;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use upstream::ResumePoint;
 /// How long the agent waits at its end for calls that it cancels.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 
-impl Session {
+impl AgentSession {
     /// Goes on with the calls that earlier runs left open and that no other run has.
     pub(super) async fn resume(self: &Arc<Self>) -> Result<(), String> {
         self.show_elsewhere();

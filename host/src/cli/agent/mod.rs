@@ -30,7 +30,7 @@ use screen::Screen;
 use serde_json::json;
 use servers::Servers;
 use services::model::ChatModel;
-use session::{Session, SessionOptions};
+use session::{AgentSession, SessionOptions};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -125,8 +125,14 @@ impl Agent {
             browser.unwrap_or_default(),
         );
         let (reactions, transcript) = (self.on.clone(), self.transcript);
-        let session =
-            Session::new(SessionOptions { approvals, servers, screen: screen.clone(), reactions, clock, transcript });
+        let session = AgentSession::new(SessionOptions {
+            approvals,
+            servers,
+            screen: screen.clone(),
+            reactions,
+            clock,
+            transcript,
+        });
         if let Some(take_warning) = memory.take_warning() {
             screen.show(&json!({ "event": "warning", "message": take_warning }), &format!("warning: {take_warning}"));
         }
@@ -180,7 +186,7 @@ impl Agent {
     }
 
     /// Connects configured servers, those of `--connect` and, for a user at a terminal, remembered ones.
-    async fn connect_all(&self, session: &Arc<Session>, config: &Config, scripted: bool, key_files: &KeyFiles) {
+    async fn connect_all(&self, session: &Arc<AgentSession>, config: &Config, scripted: bool, key_files: &KeyFiles) {
         for settings in &config.upstreams {
             match session.servers.open(settings.clone()).await {
                 Ok(()) => session.connected(&settings.name).await,
@@ -222,7 +228,7 @@ fn roots<'a>(folders: impl Iterator<Item = &'a PathBuf>) -> anyhow::Result<Vec<R
     folders.map(root).collect()
 }
 
-fn show_greeting(session: &Arc<Session>) {
+fn show_greeting(session: &Arc<AgentSession>) {
     let open = session.approvals.memory().unfinished_calls().len();
     let rules = session.approvals.rules().count();
     let mut text = format!("{rules} rules; `help` lists the commands");
@@ -232,13 +238,13 @@ fn show_greeting(session: &Arc<Session>) {
     session.screen.show(&json!({ "event": "ready", "rules": rules, "unfinishedCalls": open }), &text);
 }
 
-fn show_error(session: &Arc<Session>, error: &str) {
+fn show_error(session: &Arc<AgentSession>, error: &str) {
     session.fail();
     session.screen.show_error(error);
 }
 
 /// Runs a script and waits for the calls that it started, tasks too unless it says `quit`.
-async fn run_script(session: &Arc<Session>, script: Option<&Path>) -> anyhow::Result<()> {
+async fn run_script(session: &Arc<AgentSession>, script: Option<&Path>) -> anyhow::Result<()> {
     let mut lines = lines(script)?;
     let interrupted = tokio::signal::ctrl_c();
     let following = async {

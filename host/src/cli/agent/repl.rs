@@ -1,11 +1,11 @@
 //! The agent at a terminal: a prompt, and events above it.
 
 use super::command::AgentCommand;
-use super::completion::Completion;
+use super::completion::PromptCompleter;
 use super::execute::{CommandFlow, Dialog};
 use super::quiet_terminal::QuietTerminal;
 use super::screen::Screen;
-use super::session::Session;
+use super::session::AgentSession;
 use crate::cli::frame::{self, wrapped};
 use crate::config;
 use rustyline::error::ReadlineError;
@@ -22,11 +22,11 @@ const MAX_EDITED: u64 = 1 << 20;
 const PROMPT: &str = "agent> ";
 
 /// Completes once it knows the session.
-type Lines = Editor<Completion, FileHistory>;
+type Lines = Editor<PromptCompleter, FileHistory>;
 
 /// Reads commands until the user quits. `history` is the file of earlier lines. Blocks.
-pub(super) fn run(session: &Arc<Session>, mut terminal: Terminal, history: Option<PathBuf>) -> Result<(), String> {
-    terminal.lines.set_helper(Some(Completion::new(session.clone())));
+pub(super) fn run(session: &Arc<AgentSession>, mut terminal: Terminal, history: Option<PathBuf>) -> Result<(), String> {
+    terminal.lines.set_helper(Some(PromptCompleter::new(session.clone())));
     loop {
         let line = match terminal.lines.readline(PROMPT) {
             Ok(line) => line,

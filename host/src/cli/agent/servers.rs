@@ -2,7 +2,7 @@
 
 use super::key_files::is_url;
 use crate::config;
-use agent::{CallOutcome, INBOX_URI, Kept, ServerSet, UnfinishedCall};
+use agent::{CallOutcome, INBOX_URI, KeptCall, ServerSet, UnfinishedCall};
 use platform::outbound::Endpoint;
 use platform::telemetry::printable;
 use policy::is_name;
@@ -124,18 +124,18 @@ impl Servers {
         &self,
         open: UnfinishedCall,
         cancel: CancellationToken,
-    ) -> Result<CallOutcome, (String, Kept)> {
+    ) -> Result<CallOutcome, (String, KeptCall)> {
         let UnfinishedCall { correlation_id, server, tool, arguments, point, .. } = open;
-        let missing = || (format!("the server {server} is not connected"), Kept::IfOpen);
+        let missing = || (format!("the server {server} is not connected"), KeptCall::IfOpen);
         let upstream = self.set.server(&server).ok_or_else(missing)?;
         let mut call = UpstreamCall::new(tool, arguments.unwrap_or_default()).with_task(&*correlation_id);
         call.correlation = Some(correlation_id);
         (call.may_become_task, call.resumes, call.cancel) = (true, point, cancel);
         let called = upstream.call(call).await.map_err(|error| match &error {
-            UpstreamError::Cancelled => ("cancelled".to_owned(), Kept::Nothing),
-            UpstreamError::Lost { .. } | UpstreamError::Unreachable { .. } => (error.to_string(), Kept::Call),
-            UpstreamError::NotConnected { .. } | UpstreamError::Busy { .. } => (error.to_string(), Kept::IfOpen),
-            _ => (error.to_string(), Kept::Nothing),
+            UpstreamError::Cancelled => ("cancelled".to_owned(), KeptCall::Nothing),
+            UpstreamError::Lost { .. } | UpstreamError::Unreachable { .. } => (error.to_string(), KeptCall::Call),
+            UpstreamError::NotConnected { .. } | UpstreamError::Busy { .. } => (error.to_string(), KeptCall::IfOpen),
+            _ => (error.to_string(), KeptCall::Nothing),
         })?;
         let structured = called.structured.map(|value| value.to_string());
         Ok(CallOutcome { content: called.content, structured, is_error: called.is_error })

@@ -35,7 +35,7 @@ pub(super) struct SessionOptions {
     pub(super) transcript: bool,
 }
 
-pub(super) struct Session {
+pub(super) struct AgentSession {
     pub(super) approvals: Arc<Approvals>,
     pub(super) servers: Servers,
     pub(super) screen: Arc<Screen>,
@@ -55,7 +55,7 @@ pub(super) struct Session {
     pub(super) inboxes: tokio::sync::Mutex<HashMap<String, Reactions>>,
 }
 
-impl Session {
+impl AgentSession {
     pub(super) fn new(options: SessionOptions) -> Arc<Self> {
         let SessionOptions { approvals, servers, screen, reactions, clock, transcript } = options;
         Arc::new(Self {

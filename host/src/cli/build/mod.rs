@@ -58,7 +58,7 @@ impl Build {
         if quiet {
             command::announce_nothing();
         }
-        let Built { name, output, size } = build(&self.folder, self.output)?;
+        let BuiltPlugin { name, output, size } = build(&self.folder, self.output)?;
         let shown = shell_quote(&output.display().to_string());
         println!("Built {shown}, {}. Next:", ByteSize::b(size).display().iec());
         println!("  portcullis check {shown}      # what it offers and requests");
@@ -75,14 +75,14 @@ pub(super) fn planned(folder: &Path) -> anyhow::Result<(String, PathBuf)> {
 }
 
 /// What was built.
-pub(super) struct Built {
+pub(super) struct BuiltPlugin {
     pub(super) name: String,
     pub(super) output: PathBuf,
     size: u64,
 }
 
 /// Builds the plugin in a folder. Prints nothing to stdout.
-pub(super) fn build(folder: &Path, output: Option<PathBuf>) -> anyhow::Result<Built> {
+pub(super) fn build(folder: &Path, output: Option<PathBuf>) -> anyhow::Result<BuiltPlugin> {
     let project = Project::open(folder)?;
     links::refuse(&project.folder)?;
     let _lock = lock(&project)?;
@@ -99,7 +99,7 @@ pub(super) fn build(folder: &Path, output: Option<PathBuf>) -> anyhow::Result<Bu
     let name = inspection.manifest.map_or(project.name, |manifest| manifest.name.to_string());
     let output = output.unwrap_or_else(|| folder.join(format!("{name}.wasm")));
     write(&output, &bytes)?;
-    Ok(Built { name, output, size: bytes.len() as u64 })
+    Ok(BuiltPlugin { name, output, size: bytes.len() as u64 })
 }
 
 /// Two builds of one folder would write the same files: the second one waits.

@@ -47,24 +47,11 @@ impl Debounce {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use platform::clock::SystemClock;
-    use platform::sync::Mutex;
-
-    struct ManualClock(Mutex<Instant>);
-
-    impl Clock for ManualClock {
-        fn now(&self) -> Instant {
-            *self.0.lock()
-        }
-    }
+    use platform::clock::ManualClock;
 
     fn start() -> (Arc<ManualClock>, Debounce) {
-        let clock = Arc::new(ManualClock(Mutex::new(SystemClock.now())));
+        let clock = ManualClock::new();
         (clock.clone(), Debounce::new(clock))
-    }
-
-    fn pass(clock: &ManualClock, time: Duration) {
-        *clock.0.lock() += time;
     }
 
     #[test]
@@ -73,11 +60,11 @@ mod tests {
         assert_eq!(debounce.remaining(), None, "there is none");
         debounce.changed();
         assert_eq!(debounce.remaining(), Some(QUIET));
-        pass(&clock, QUIET / 2);
+        clock.pass(QUIET / 2);
         assert_eq!(debounce.remaining(), Some(QUIET / 2));
         debounce.changed();
         assert_eq!(debounce.remaining(), Some(QUIET), "each change counts");
-        pass(&clock, QUIET);
+        clock.pass(QUIET);
         assert_eq!(debounce.remaining(), None);
     }
 
@@ -88,7 +75,7 @@ mod tests {
         let mut passed = Duration::ZERO;
         debounce.changed();
         while debounce.remaining().is_some() {
-            pass(&clock, step);
+            clock.pass(step);
             passed += step;
             debounce.changed();
         }

@@ -26,7 +26,7 @@ pub(super) struct SourceFolder {
 
 /// By path, relative to the folder.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Snapshot(BTreeMap<PathBuf, Source>);
+pub(super) struct SourceSnapshot(BTreeMap<PathBuf, Source>);
 
 #[derive(Debug, Clone)]
 struct Source {
@@ -46,7 +46,7 @@ impl PartialEq for Source {
 
 impl SourceFolder {
     /// Reads the sources, apart from those that are as in `before`. `enter` is called with each folder before it is read. Blocks.
-    pub(super) fn look(&self, before: &Snapshot, mut enter: impl FnMut(&Path)) -> anyhow::Result<Snapshot> {
+    pub(super) fn look(&self, before: &SourceSnapshot, mut enter: impl FnMut(&Path)) -> anyhow::Result<SourceSnapshot> {
         let mut found = BTreeMap::new();
         let (mut folders, mut budget) = (vec![self.folder.clone()], MAX_READ);
         while let Some(folder) = folders.pop() {
@@ -75,7 +75,7 @@ impl SourceFolder {
                 );
             }
         }
-        Ok(Snapshot(found))
+        Ok(SourceSnapshot(found))
     }
 }
 
@@ -107,7 +107,7 @@ impl Source {
     }
 }
 
-impl Snapshot {
+impl SourceSnapshot {
     /// The files that are other ones, new or gone.
     pub(super) fn changes_since(&self, before: &Self) -> Vec<PathBuf> {
         let mut changed: Vec<_> = self.0.iter().filter(|(path, now)| before.0.get(*path) != Some(now)).collect();
@@ -176,9 +176,9 @@ mod tests {
         std::os::unix::fs::symlink(home.path(), home.path().join("src/round")).unwrap();
         std::os::unix::fs::symlink("nowhere", home.path().join("src/dangling")).unwrap();
         let mut entered = Vec::new();
-        let now = sources.look(&Snapshot::default(), |folder| entered.push(folder.to_owned())).unwrap();
+        let now = sources.look(&SourceSnapshot::default(), |folder| entered.push(folder.to_owned())).unwrap();
         let expected = paths(&["lib.wasm", "manifest.json", "src/deep/er/mod.rs", "src/lib.rs"]);
-        assert_eq!(now.changes_since(&Snapshot::default()), expected);
+        assert_eq!(now.changes_since(&SourceSnapshot::default()), expected);
         entered.sort();
         let below = ["src", "src/deep", "src/deep/er"].map(|name| home.path().join(name));
         assert_eq!(entered, [vec![home.path().to_owned()], below.to_vec()].concat());
@@ -187,8 +187,8 @@ mod tests {
     #[test]
     fn changes_are_those_of_bytes() {
         let (home, sources) = folder(&["a", "b", "c"]);
-        let look = |before: &Snapshot| sources.look(before, |_| {}).unwrap();
-        let first = look(&Snapshot::default());
+        let look = |before: &SourceSnapshot| sources.look(before, |_| {}).unwrap();
+        let first = look(&SourceSnapshot::default());
         write(home.path(), "a", "two");
         write(home.path(), "new", "");
         fs::remove_file(home.path().join("b")).unwrap();
@@ -209,7 +209,7 @@ mod tests {
         let (home, sources) = folder(&["small"]);
         let path = home.path().join("data");
         fs::File::create(&path).unwrap().set_len(MAX_READ + 1).unwrap();
-        let first = sources.look(&Snapshot::default(), |_| {}).unwrap();
+        let first = sources.look(&SourceSnapshot::default(), |_| {}).unwrap();
         assert!(first.0[Path::new("data")].digest.is_none() && first.0[Path::new("small")].digest.is_some());
         fs::File::options().write(true).open(&path).unwrap().set_len(MAX_READ + 2).unwrap();
         assert_eq!(sources.look(&first, |_| {}).unwrap().changes_since(&first), paths(&["data"]));
@@ -224,7 +224,7 @@ mod tests {
             time
         };
         let (old, new) = (set("a", 100), set("b", 200));
-        let now = sources.look(&Snapshot::default(), |_| {}).unwrap();
+        let now = sources.look(&SourceSnapshot::default(), |_| {}).unwrap();
         assert_eq!(now.newer_than(old), Some(Path::new("b")));
         assert_eq!(now.newer_than(new), None);
     }
@@ -235,7 +235,7 @@ mod tests {
         for number in 0..=MAX_FILES {
             fs::File::create(home.path().join(number.to_string())).unwrap();
         }
-        let error = sources.look(&Snapshot::default(), |_| {}).unwrap_err().to_string();
+        let error = sources.look(&SourceSnapshot::default(), |_| {}).unwrap_err().to_string();
         assert!(error.contains("begin in the plugin's folder"), "{error}");
     }
 }

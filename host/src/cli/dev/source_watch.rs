@@ -2,7 +2,7 @@
 //! looks by itself, often where the kernel tells nothing.
 
 use super::debounce::Debounce;
-use super::snapshot::{Snapshot, SourceFolder};
+use super::snapshot::{SourceFolder, SourceSnapshot};
 use platform::clock::Clock;
 use platform::folder_events::FolderEvents;
 use std::path::PathBuf;
@@ -22,8 +22,8 @@ pub(super) struct SourceWatch {
     events: Option<Arc<FolderEvents>>,
     debounce: Debounce,
     /// What was last seen, and last returned.
-    seen: Arc<Snapshot>,
-    known: Arc<Snapshot>,
+    seen: Arc<SourceSnapshot>,
+    known: Arc<SourceSnapshot>,
 }
 
 impl SourceWatch {
@@ -34,7 +34,7 @@ impl SourceWatch {
     }
 
     /// The sources as they are now. Changes from now on are told by [`Self::changed`].
-    pub(super) async fn begin(&mut self) -> anyhow::Result<Arc<Snapshot>> {
+    pub(super) async fn begin(&mut self) -> anyhow::Result<Arc<SourceSnapshot>> {
         self.look().await?;
         self.known = self.seen.clone();
         Ok(self.known.clone())

@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use toml_edit::DocumentMut;
-use transcript::Transcript;
+use transcript::TestTranscript;
 
 #[derive(clap::Args)]
 pub(super) struct Test {
@@ -85,7 +85,7 @@ impl Test {
         file: &Path,
         used: &mut Used,
     ) -> anyhow::Result<(String, Option<policy::Requests>)> {
-        let (transcript, text) = Transcript::read(file)?;
+        let (transcript, text) = TestTranscript::read(file)?;
         let mut run = TestRun::start(tested, &transcript).await.with_context(|| format!("{}", file.display()))?;
         let mut document: DocumentMut = text.parse()?;
         let mut report = String::new();

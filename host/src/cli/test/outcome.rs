@@ -20,9 +20,9 @@ const COMPARED: [&str; 3] = ["text", "structured", "error"];
 const COMPARED_LISTS: [&str; 4] = ["chunks", "asked", "called", "sent"];
 
 /// By the keys of `expect`. Keys with nothing to say are left out.
-pub(super) struct Outcome(BTreeMap<&'static str, Value>);
+pub(super) struct TestedOutcome(BTreeMap<&'static str, Value>);
 
-impl Outcome {
+impl TestedOutcome {
     pub(super) fn new(finished: &FinishedCall<Answer>, seen: &Seen) -> Self {
         let mut found = BTreeMap::new();
         let mut add = |key, value: Value| {

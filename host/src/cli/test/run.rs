@@ -1,10 +1,10 @@
 //! Runs the calls of one transcript.
 
-use super::outcome::Outcome;
+use super::outcome::TestedOutcome;
 use super::published::Published;
 use super::script::{Script, Seen};
 use super::state::TestState;
-use super::transcript::{TestCall, Transcript};
+use super::transcript::{TestCall, TestTranscript};
 use crate::config::environment_variable;
 use anyhow::Context;
 use platform::clock::SystemClock;
@@ -39,7 +39,7 @@ pub(super) struct TestRun {
 }
 
 impl TestRun {
-    pub(super) async fn start(tested: &Tested, transcript: &Transcript) -> anyhow::Result<Self> {
+    pub(super) async fn start(tested: &Tested, transcript: &TestTranscript) -> anyhow::Result<Self> {
         let id = PluginId::new(Side::Server, &transcript.plugin).map_err(anyhow::Error::msg)?;
         let grants = transcript.grants.clone();
         let variable = |name: &String| Some((name.clone(), environment_variable(name)?.into_string().ok()?));
@@ -77,7 +77,7 @@ impl TestRun {
         self.requests.clone()
     }
 
-    pub(super) async fn call(&mut self, call: &TestCall) -> anyhow::Result<(Outcome, Seen)> {
+    pub(super) async fn call(&mut self, call: &TestCall) -> anyhow::Result<(TestedOutcome, Seen)> {
         let tool = self.plugin.tool(&call.tool).with_context(|| {
             let names: Vec<_> = self.plugin.tools.iter().map(|tool| tool.tool.name.as_str()).collect();
             format!("there is no tool `{}`; there are: {}", call.tool, names.join(", "))
@@ -100,6 +100,6 @@ impl TestRun {
         };
         let finished = self.runner.call_tool(self.plugin.clone(), tool.clone(), arguments.into(), request).await;
         let seen = Seen { sandbox: finished.uses, ..self.script.end() };
-        Ok((Outcome::new(&finished, &seen), seen))
+        Ok((TestedOutcome::new(&finished, &seen), seen))
     }
 }

@@ -17,7 +17,7 @@ pub(super) const MAX_BYTES: u64 = 8 << 20;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct Transcript {
+pub(super) struct TestTranscript {
     /// What the plugin is called, as published resources and denials have it.
     #[serde(default = "tested")]
     pub(super) plugin: String,
@@ -57,7 +57,7 @@ fn tested() -> String {
     "tested".to_owned()
 }
 
-impl Transcript {
+impl TestTranscript {
     /// Reads and checks a file; returns its text, too.
     pub(super) fn read(file: &Path) -> anyhow::Result<(Self, String)> {
         let size = std::fs::metadata(file).with_context(|| format!("cannot read {}", file.display()))?.len();

@@ -20,6 +20,8 @@ pub(crate) async fn connect<H: ClientHandler>(
     };
     let (first, rest) = target.split_first().context("name a URL, or a command after --")?;
     if first.starts_with("http") {
+        // As the workspace builds reqwest, it has none of its own. An error says that there is one already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let transport = StreamableHttpClientTransport::from_uri(first.as_str());
         return Ok(handler.serve_with_lifecycle(transport, mode).await?);
     }

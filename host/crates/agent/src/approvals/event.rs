@@ -10,7 +10,7 @@ pub enum AgentEvent {
     /// An event of a running call of the agent.
     CallEvent { call: u64, event: UpstreamCallEvent },
     /// A call of the agent has ended. Once its outcome is shown, [`super::Approvals::call_shown`] is to be called.
-    CallEnded { call: u64, task: String, outcome: CallOutcome, keep: Kept },
+    CallEnded { call: u64, task: String, outcome: CallOutcome, keep: KeptCall },
     /// A list of a server or a watched resource has changed. `what` is the kind of list or the URI.
     Changed { server: String, what: String },
     /// The user must decide, under this number.
@@ -30,7 +30,7 @@ pub enum AgentEvent {
 
 /// What the memory keeps of a call that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
+pub enum KeptCall {
     Nothing,
     /// The user can repeat it, or go on with it.
     Call,

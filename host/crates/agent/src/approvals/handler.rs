@@ -2,7 +2,7 @@
 
 use super::request::{ApprovalDecision, ApprovalRequest};
 use super::{AgentEvent, Approvals, NOBODY};
-use crate::rules::{ApprovalRule, RuleMatch};
+use crate::rules::{AgentRule, RuleMatch};
 use async_trait::async_trait;
 use runtime::imports::{Abilities, CheckedQuestion, ClientReply};
 use upstream::{AgentHandler, Changed, Requester, ReverseCallDecision, ReverseCallRequest, UpstreamCallEvent};
@@ -78,9 +78,9 @@ impl Approvals {
         let Requester { server, task, .. } = &request.requester;
         let RuleMatch { rule, source } = self.rules.tool(server, &request.name, request.read_only, &request.origin);
         match rule {
-            ApprovalRule::Allow => return (ReverseCallDecision::Allow, source),
-            ApprovalRule::Deny(reason) => return (ReverseCallDecision::Deny(reason), source),
-            ApprovalRule::Ask | ApprovalRule::OncePerTask => {}
+            AgentRule::Allow => return (ReverseCallDecision::Allow, source),
+            AgentRule::Deny(reason) => return (ReverseCallDecision::Deny(reason), source),
+            AgentRule::Ask | AgentRule::OncePerTask => {}
         }
         let memory = self.memory.get();
         if memory.approves(server, &request.name) {
@@ -91,7 +91,7 @@ impl Approvals {
             return (ReverseCallDecision::Allow, "the user, for this call".into());
         }
         let schema = self.input_schema(&request.name);
-        let once_per_task = rule == ApprovalRule::OncePerTask;
+        let once_per_task = rule == AgentRule::OncePerTask;
         let approval = ApprovalRequest::ReverseCall { request: request.clone(), schema, once_per_task };
         let decision = match self.ask_user(approval).await {
             None => return (ReverseCallDecision::Deny(format!("{NOBODY}, and no rule allows it")), NOBODY.into()),

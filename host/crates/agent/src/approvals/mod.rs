@@ -9,12 +9,12 @@ mod pending;
 mod questions;
 mod request;
 
-pub use event::{AgentEvent, CallOutcome, Kept};
+pub use event::{AgentEvent, CallOutcome, KeptCall};
 pub use request::{ApprovalDecision, ApprovalRequest, DecisionError};
 
 use crate::memory::{Memory, MemoryFile, UnfinishedCall};
 use crate::reactions::TriggeredReaction;
-use crate::rules::{ApprovalRule, Rules};
+use crate::rules::{AgentRule, Rules};
 use crate::transcript::Transcript;
 use pending::PendingApprovals;
 use platform::sync::Mutex;
@@ -112,7 +112,7 @@ impl Approvals {
     }
 
     /// Ends a call: reports the outcome after all its other events. `keep` says what the memory keeps of it.
-    pub async fn call_ended(&self, task: &str, outcome: CallOutcome, keep: Kept) {
+    pub async fn call_ended(&self, task: &str, outcome: CallOutcome, keep: KeptCall) {
         let Some(call) = self.calls.lock().remove(task) else { return };
         self.transcript.call_ended(call, &outcome.content, outcome.is_error);
         let mut is_task = false;
@@ -127,15 +127,17 @@ impl Approvals {
     }
 
     /// Settles a call whose end the user has seen.
-    pub fn call_shown(&self, task: &str, keep: Kept) {
+    pub fn call_shown(&self, task: &str, keep: KeptCall) {
         self.settle(task, keep);
     }
 
-    fn settle(&self, task: &str, keep: Kept) {
+    fn settle(&self, task: &str, keep: KeptCall) {
         self.remember(|memory| match memory.call(task) {
             // Another run has taken it meanwhile.
             Some(open) if open.run != self.memory.run() => {}
-            Some(open) if keep == Kept::Call || (keep == Kept::IfOpen && open.point.is_some()) => open.run.clear(),
+            Some(open) if keep == KeptCall::Call || (keep == KeptCall::IfOpen && open.point.is_some()) => {
+                open.run.clear()
+            }
             _ => memory.remove_call(task),
         });
     }
@@ -159,15 +161,15 @@ impl Approvals {
         let subject = format!("event {}", triggered.event.name);
         let matched = self.rules.reaction(server, &triggered.event.name);
         let decision = match matched.rule {
-            ApprovalRule::Allow => {
+            AgentRule::Allow => {
                 self.report_decision(server, &subject, "react", matched.source);
                 return true;
             }
-            ApprovalRule::Deny(_) => {
+            AgentRule::Deny(_) => {
                 self.report_decision(server, &subject, "ignore", matched.source);
                 return false;
             }
-            ApprovalRule::Ask | ApprovalRule::OncePerTask => {
+            AgentRule::Ask | AgentRule::OncePerTask => {
                 self.ask_user(ApprovalRequest::Reaction { server: server.to_owned(), triggered: triggered.clone() })
                     .await
             }

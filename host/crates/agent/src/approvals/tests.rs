@@ -325,11 +325,11 @@ async fn a_task_is_kept_until_its_end_is_shown_and_every_other_call_until_it_end
     approvals.on_call_event("parked", UpstreamCallEvent::Resumable(Some(point("s"))));
     approvals.on_call_event("left", UpstreamCallEvent::Resumable(Some(point("s"))));
     for id in ["task", "parked"] {
-        approvals.call_ended(id, ended("done"), Kept::Nothing).await;
+        approvals.call_ended(id, ended("done"), KeptCall::Nothing).await;
     }
-    approvals.call_ended("left", ended("not connected"), Kept::IfOpen).await;
+    approvals.call_ended("left", ended("not connected"), KeptCall::IfOpen).await;
     assert_eq!(kept(), ["task", "left"]);
-    approvals.call_shown("task", Kept::Nothing);
+    approvals.call_shown("task", KeptCall::Nothing);
     assert_eq!(kept(), ["left"]);
     assert_eq!(approvals.memory().unfinished_calls().len(), 1, "this run does not have it any more");
     for _ in 0..6 {
@@ -343,6 +343,6 @@ async fn a_task_is_kept_until_its_end_is_shown_and_every_other_call_until_it_end
         panic!("no word of it")
     };
     assert!(why.contains("ends with the agent"), "{why}");
-    approvals.call_ended("large", ended("not connected"), Kept::IfOpen).await;
+    approvals.call_ended("large", ended("not connected"), KeptCall::IfOpen).await;
     assert_eq!(kept(), ["left"]);
 }

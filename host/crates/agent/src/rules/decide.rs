@@ -1,7 +1,7 @@
 //! Decides by the rules of one file: the first rule that matches decides.
 
 use super::rule::{
-    ApprovalPolicy, ApprovalRule, CrossServerRule, FormRule, LocatedRule, PageRule, QuestionRule, RuleMatch,
+    AgentRule, ApprovalPolicy, CrossServerRule, FormRule, LocatedRule, PageRule, QuestionRule, RuleMatch,
     SamplingReview, ToolRule,
 };
 use crate::transcript::ChunkPolicy;
@@ -27,7 +27,7 @@ const DEFAULT: &str = "the default, as no rule matches";
 
 impl Rules {
     /// Decides about a reverse call of `tool` by a server. `read_only` is what the tool's origin says of it.
-    pub fn tool(&self, server: &str, tool: &str, read_only: bool, origin: &Origin) -> RuleMatch<ApprovalRule> {
+    pub fn tool(&self, server: &str, tool: &str, read_only: bool, origin: &Origin) -> RuleMatch<AgentRule> {
         let is_own = match origin {
             Origin::Component(_) => true,
             Origin::Client | Origin::Upstream(_) | Origin::Model | Origin::User => false,
@@ -36,7 +36,7 @@ impl Rules {
     }
 
     /// Decides about a call that an event of a server would start.
-    pub fn reaction(&self, server: &str, event: &str) -> RuleMatch<ApprovalRule> {
+    pub fn reaction(&self, server: &str, event: &str) -> RuleMatch<AgentRule> {
         self.approval(&self.reactions, server, event, |_| false)
     }
 
@@ -46,14 +46,14 @@ impl Rules {
         server: &str,
         name: &str,
         changes_nothing: impl Fn(bool) -> bool,
-    ) -> RuleMatch<ApprovalRule> {
+    ) -> RuleMatch<AgentRule> {
         let found = rules.iter().find(|located| located.rule.server.covers(server) && located.rule.name.covers(name));
         self.matched(found.map(|located| located.line), || match found.map(|located| &located.rule.approval) {
-            Some(ApprovalPolicy::Allow) => ApprovalRule::Allow,
-            Some(ApprovalPolicy::Auto { trust_hints }) if changes_nothing(*trust_hints) => ApprovalRule::Allow,
-            Some(ApprovalPolicy::Auto { .. } | ApprovalPolicy::Ask) | None => ApprovalRule::Ask,
-            Some(ApprovalPolicy::OncePerTask) => ApprovalRule::OncePerTask,
-            Some(ApprovalPolicy::Deny(reason)) => ApprovalRule::Deny(reason.clone()),
+            Some(ApprovalPolicy::Allow) => AgentRule::Allow,
+            Some(ApprovalPolicy::Auto { trust_hints }) if changes_nothing(*trust_hints) => AgentRule::Allow,
+            Some(ApprovalPolicy::Auto { .. } | ApprovalPolicy::Ask) | None => AgentRule::Ask,
+            Some(ApprovalPolicy::OncePerTask) => AgentRule::OncePerTask,
+            Some(ApprovalPolicy::Deny(reason)) => AgentRule::Deny(reason.clone()),
         })
     }
 

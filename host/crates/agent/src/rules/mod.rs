@@ -6,7 +6,7 @@ mod rule;
 
 pub use decide::Rules;
 pub use parse::RulesError;
-pub use rule::{ApprovalRule, FormRule, PageRule, RuleMatch, SamplingReview};
+pub use rule::{AgentRule, FormRule, PageRule, RuleMatch, SamplingReview};
 
 #[cfg(test)]
 mod tests;

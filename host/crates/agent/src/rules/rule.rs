@@ -15,7 +15,7 @@ pub struct RuleMatch<T> {
 
 /// Decides about a reverse call, or about a call that an event starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ApprovalRule {
+pub enum AgentRule {
     Allow,
     /// The user decides each time.
     Ask,

@@ -22,9 +22,9 @@ fn refused(text: &str) -> String {
 fn without_a_rule_the_user_is_asked() {
     let none = Rules::default();
     for read_only in [false, true] {
-        assert_eq!(none.tool("demo", "notes.add", read_only, &own()).rule, ApprovalRule::Ask);
+        assert_eq!(none.tool("demo", "notes.add", read_only, &own()).rule, AgentRule::Ask);
     }
-    assert_eq!(none.reaction("demo", "policy.effective").rule, ApprovalRule::Ask);
+    assert_eq!(none.reaction("demo", "policy.effective").rule, AgentRule::Ask);
     assert_eq!((none.form("demo").rule, none.page("demo", "x.org").rule), (FormRule::Ask, PageRule::Ask));
     assert_eq!((none.sampling("demo").rule, none.chunks("demo")), (SamplingReview::Both, ChunkPolicy::UiOnly));
     assert!(!none.offers("demo", "other.read") && none.roots().is_empty());
@@ -56,15 +56,15 @@ approval = "allow"
 "#,
     );
     let denied = rules.tool("demo", "calendar.delete_event", true, &own());
-    assert_eq!(denied.rule, ApprovalRule::Deny("nothing is deleted".into()));
+    assert_eq!(denied.rule, AgentRule::Deny("nothing is deleted".into()));
     assert_eq!(denied.source, "line 2 of rules.toml");
     // `auto` allows only tools that change nothing.
-    assert_eq!(rules.tool("demo", "calendar.free_slots", true, &own()).rule, ApprovalRule::Allow);
-    assert_eq!(rules.tool("demo", "calendar.create_event", false, &own()).rule, ApprovalRule::Ask);
+    assert_eq!(rules.tool("demo", "calendar.free_slots", true, &own()).rule, AgentRule::Allow);
+    assert_eq!(rules.tool("demo", "calendar.create_event", false, &own()).rule, AgentRule::Ask);
     assert_eq!(rules.tool("demo", "calendar.create_event", false, &own()).source, "line 8 of rules.toml");
-    assert_eq!(rules.tool("demo", "notes.add", false, &own()).rule, ApprovalRule::OncePerTask);
-    assert_eq!(rules.tool("trusted-1", "anything", false, &own()).rule, ApprovalRule::Allow);
-    assert_eq!(rules.tool("other", "anything", true, &own()).rule, ApprovalRule::Ask);
+    assert_eq!(rules.tool("demo", "notes.add", false, &own()).rule, AgentRule::OncePerTask);
+    assert_eq!(rules.tool("trusted-1", "anything", false, &own()).rule, AgentRule::Allow);
+    assert_eq!(rules.tool("other", "anything", true, &own()).rule, AgentRule::Ask);
     assert_eq!(rules.count(), 4);
 }
 
@@ -74,11 +74,11 @@ fn what_other_servers_say_of_their_tools_counts_only_if_the_rule_says_so() {
     let rules = |more: &str| rules(&format!("[[tool]]\napproval = \"auto\"\n{more}"));
     let theirs = Origin::Upstream("mail".into());
     for other in [theirs.clone(), Origin::Client, Origin::Model, Origin::User] {
-        assert_eq!(rules("").tool("demo", "mail.send_all", true, &other).rule, ApprovalRule::Ask, "{other:?}");
+        assert_eq!(rules("").tool("demo", "mail.send_all", true, &other).rule, AgentRule::Ask, "{other:?}");
     }
     let trusting = rules("trust-hints = true");
-    assert_eq!(trusting.tool("demo", "mail.list", true, &theirs).rule, ApprovalRule::Allow);
-    assert_eq!(trusting.tool("demo", "mail.list", false, &theirs).rule, ApprovalRule::Ask);
+    assert_eq!(trusting.tool("demo", "mail.list", true, &theirs).rule, AgentRule::Allow);
+    assert_eq!(trusting.tool("demo", "mail.list", false, &theirs).rule, AgentRule::Ask);
     assert!(refused("[[tool]]\napproval = \"allow\"\ntrust-hints = true").contains("`trust-hints` goes with"));
 }
 
@@ -128,7 +128,7 @@ folders = ["src", "/abs"]
     assert_eq!((rules.chunks("demo"), rules.chunks("other")), (ChunkPolicy::Inject, ChunkPolicy::UiOnly));
     assert!(rules.offers("demo", "files.read_text") && !rules.offers("demo", "files.write"));
     assert!(!rules.offers("other", "files.read_text"));
-    assert_eq!(rules.reaction("demo", "policy.effective").rule, ApprovalRule::Allow);
+    assert_eq!(rules.reaction("demo", "policy.effective").rule, AgentRule::Allow);
     assert_eq!(rules.roots(), [Path::new("/home/src"), Path::new("/abs")]);
 }
 

@@ -3,7 +3,7 @@
 
 use super::seal::RequestBinding;
 use crate::client::pending::PendingQuestions;
-use crate::resumable_stream::{Asked, ResumableStream, WaitingCall, WaitingStore};
+use crate::resumable_stream::{OpenQuestion, ResumableStream, WaitingCall, WaitingStore};
 use runtime::journal::CallJournal;
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ pub(crate) struct CallKeeper {
     call: Arc<str>,
     binding: RequestBinding,
     /// What an earlier process has asked.
-    earlier: Vec<Asked>,
-    open: Vec<Asked>,
+    earlier: Vec<OpenQuestion>,
+    open: Vec<OpenQuestion>,
 }
 
 impl CallKeeper {
@@ -39,7 +39,7 @@ impl CallKeeper {
             let was_asked = self.earlier.iter().position(|asked| asked.step == step && asked.key == *key);
             let asked = match was_asked {
                 Some(at) => self.earlier.swap_remove(at),
-                None => Asked { step: step.to_owned(), key: key.clone(), id: self.store.next_id() },
+                None => OpenQuestion { step: step.to_owned(), key: key.clone(), id: self.store.next_id() },
             };
             ids.push(asked.id);
             self.open.push(asked);

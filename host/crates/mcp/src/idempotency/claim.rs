@@ -5,7 +5,7 @@ use super::claimed::ClaimedKey;
 use super::keys::IdempotencyKeys;
 use super::record::{KeyRecord, KeyState};
 use super::running::{Entered, KeyInUse};
-use super::table::Kept;
+use super::table::CountedRecord;
 use platform::durable::{DurableError, Expected, Key, Record, Revision, Strength};
 use platform::random::random_id;
 use rmcp::model::JsonObject;
@@ -177,7 +177,8 @@ impl IdempotencyKeys {
         let state = KeyState::Running { owner: self.process.owner.clone(), has_begun: before.is_some() };
         let record = KeyRecord { expires: self.expiry(), time: Some(self.moment()), state, ..record };
         let value = record.to_bytes();
-        let Some(gone) = self.table.lock().put(&key.record, Kept::new(&record, value.len()), &self.limits) else {
+        let Some(gone) = self.table.lock().put(&key.record, CountedRecord::new(&record, value.len()), &self.limits)
+        else {
             return Err(NoClaim::Full);
         };
         self.forget(gone);

@@ -4,10 +4,10 @@ use super::keys::{IdempotencyKeys, millis};
 use super::record::{KeyRecord, KeyState};
 use super::results::not_kept;
 use super::running::KeyInUse;
-use super::table::Kept;
+use super::table::CountedRecord;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
-use platform::durable::{Answer, DurableError, Expected, Key, Revision, Strength};
+use platform::durable::{DurableError, Expected, Key, Revision, StoreAnswer, Strength};
 use rmcp::model::JsonObject;
 use runtime::journal::EffectGuard;
 use std::sync::{Arc, OnceLock};
@@ -72,7 +72,7 @@ impl ClaimedKey {
     pub(crate) fn effect_guard(&self) -> EffectGuard {
         let (keys, key, record, revision) = (self.keys.clone(), self.key.clone(), self.record.clone(), self.revision);
         let begun = self.begun.clone();
-        Arc::new(move || -> Answer<()> {
+        Arc::new(move || -> StoreAnswer<()> {
             if !matches!(record.state, KeyState::Running { has_begun: false, .. }) {
                 return Box::pin(std::future::ready(Ok(())));
             }
@@ -142,7 +142,7 @@ impl ClaimedKey {
             let expires = keys.expiry().saturating_add(millis(longer));
             let changed = KeyRecord { expires, time: Some(keys.moment()), state: state.clone(), ..record.clone() };
             let value = changed.to_bytes();
-            let room = keys.table.lock().put(key, Kept::new(&changed, value.len()), &keys.limits);
+            let room = keys.table.lock().put(key, CountedRecord::new(&changed, value.len()), &keys.limits);
             let bytes = value.len() as u64;
             let stored = match room {
                 Some(gone) => {

@@ -1,6 +1,6 @@
 //! This process as one that runs calls, and whether others still do.
 
-use super::record::Owner;
+use super::record::CallProcess;
 use platform::durable::{DurableError, DurableStore, Key};
 use platform::random::random_text;
 use std::io;
@@ -14,14 +14,14 @@ pub(super) const RENEW: Duration = Duration::from_secs(10);
 const PROBE: Duration = Duration::from_secs(1);
 
 pub(super) struct OwnProcess {
-    pub(super) owner: Owner,
+    pub(super) owner: CallProcess,
     lease: Key,
 }
 
 impl OwnProcess {
     /// `holder` is its place among the processes that use the store; who takes the place of one that has ended has the same.
     pub(super) fn new(holder: String) -> io::Result<Self> {
-        let owner = Owner { holder, process: random_text::<12>()? };
+        let owner = CallProcess { holder, process: random_text::<12>()? };
         let lease = lease_of(&owner).ok_or_else(|| io::Error::other("a random text is no key"))?;
         Ok(Self { owner, lease })
     }
@@ -33,7 +33,7 @@ impl OwnProcess {
     }
 
     /// Whether a process may still run its calls: somebody else, whose lease holds.
-    pub(super) async fn may_run(&self, store: &dyn DurableStore, owner: &Owner) -> Result<bool, DurableError> {
+    pub(super) async fn may_run(&self, store: &dyn DurableStore, owner: &CallProcess) -> Result<bool, DurableError> {
         // Calls of this process are known here. Who had its place before has ended.
         if owner.holder == self.owner.holder {
             return Ok(false);
@@ -45,6 +45,6 @@ impl OwnProcess {
     }
 }
 
-fn lease_of(owner: &Owner) -> Option<Key> {
+fn lease_of(owner: &CallProcess) -> Option<Key> {
     Key::new(format!("idempotency-process/{}", owner.process)).ok()
 }

@@ -30,7 +30,7 @@ pub(super) struct KeyRecord {
 pub(super) enum KeyState {
     /// This process runs the call.
     Running {
-        owner: Owner,
+        owner: CallProcess,
         /// Whether the call may have done something. Earlier versions do not say.
         #[serde(default = "may_have")]
         has_begun: bool,
@@ -47,7 +47,7 @@ pub(super) enum KeyState {
 
 /// A process that runs calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Owner {
+pub(super) struct CallProcess {
     /// Its place among those that use the store, which a later one may have.
     pub(super) holder: String,
     /// Random; no other process has it.
@@ -55,7 +55,7 @@ pub(super) struct Owner {
 }
 
 impl KeyRecord {
-    pub(super) fn new(principal: String, call: String, task: String, expires: u64, owner: Owner) -> Self {
+    pub(super) fn new(principal: String, call: String, task: String, expires: u64, owner: CallProcess) -> Self {
         let (time, state) = (None, KeyState::Running { owner, has_begun: false });
         Self { format: FORMAT, principal, call, task, expires, time, state }
     }

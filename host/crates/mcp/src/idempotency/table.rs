@@ -10,7 +10,7 @@ const OVERHEAD: u64 = 512;
 
 #[derive(Default)]
 pub(super) struct KeyTable {
-    keys: HashMap<Key, Kept>,
+    keys: HashMap<Key, CountedRecord>,
     /// By the time at which they are to be removed, in milliseconds since 1970.
     by_expiry: BTreeSet<(u64, Key)>,
     owners: HashMap<String, Owned>,
@@ -20,7 +20,7 @@ pub(super) struct KeyTable {
 
 /// What is counted of a record.
 #[derive(Clone)]
-pub(super) struct Kept {
+pub(super) struct CountedRecord {
     owner: String,
     expires: u64,
     bytes: u64,
@@ -35,7 +35,7 @@ struct Owned {
     spare: BTreeSet<(GivesWay, u64, Key)>,
 }
 
-impl Kept {
+impl CountedRecord {
     pub(super) fn new(record: &KeyRecord, bytes: usize) -> Self {
         let bytes = bytes as u64 + OVERHEAD;
         let gives_way = record.state.gives_way();
@@ -51,7 +51,7 @@ impl Kept {
 impl KeyTable {
     /// Takes up a key, or what has become of one, and returns those that make room for it: the oldest of its owner, or of
     /// whoever has the most. None, and nothing has changed, if there is no room.
-    pub(super) fn put(&mut self, key: &Key, kept: Kept, limits: &IdempotencyLimits) -> Option<Vec<Key>> {
+    pub(super) fn put(&mut self, key: &Key, kept: CountedRecord, limits: &IdempotencyLimits) -> Option<Vec<Key>> {
         let before = self.remove(key);
         let (owner, bytes) = (kept.owner.clone(), kept.bytes);
         let mut gone = Vec::new();
@@ -86,7 +86,7 @@ impl KeyTable {
     }
 
     /// Takes up a key that is stored already, whether or not there is room for it.
-    pub(super) fn insert(&mut self, key: &Key, kept: Kept) {
+    pub(super) fn insert(&mut self, key: &Key, kept: CountedRecord) {
         self.remove(key);
         self.by_expiry.insert((kept.expires, key.clone()));
         let own = self.owners.entry(kept.owner.clone()).or_default();
@@ -98,7 +98,7 @@ impl KeyTable {
         self.keys.insert(key.clone(), kept);
     }
 
-    pub(super) fn remove(&mut self, key: &Key) -> Option<Kept> {
+    pub(super) fn remove(&mut self, key: &Key) -> Option<CountedRecord> {
         let kept = self.keys.remove(key)?;
         self.by_expiry.remove(&(kept.expires, key.clone()));
         self.count -= 1;
@@ -119,7 +119,7 @@ impl KeyTable {
     /// Looks at a key again later.
     pub(super) fn set_expiry(&mut self, key: &Key, expires: u64) {
         if let Some(kept) = self.remove(key) {
-            self.insert(key, Kept { expires, ..kept });
+            self.insert(key, CountedRecord { expires, ..kept });
         }
     }
 
@@ -143,8 +143,8 @@ mod tests {
         Key::new(format!("idempotency/{name}")).unwrap()
     }
 
-    fn kept(owner: &str, expires: u64, bytes: u64, gives_way: Option<GivesWay>) -> Kept {
-        Kept { owner: owner.into(), expires, bytes, gives_way }
+    fn kept(owner: &str, expires: u64, bytes: u64, gives_way: Option<GivesWay>) -> CountedRecord {
+        CountedRecord { owner: owner.into(), expires, bytes, gives_way }
     }
 
     fn limits(kept: u32, per_principal: u32, size: u64) -> IdempotencyLimits {

@@ -5,57 +5,24 @@ use super::keys::IdempotencyKeys;
 use super::running::MOST_WAITING;
 use super::{CallKey, ClaimedKey, KeyScope};
 use bytesize::ByteSize;
-use platform::clock::{Clock, SystemClock};
+use platform::clock::{Clock as _, ManualClock};
 use platform::durable::{DurableError, DurableStore as _, Key, MemoryStore};
-use platform::sync::Mutex;
 use policy::{IdempotencyLimits, Principal};
 use rmcp::model::JsonObject;
 use serde_json::json;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-
-/// A clock that moves only when it is told to.
-struct TestClock {
-    start: Instant,
-    passed: Mutex<Duration>,
-    /// By how much the wall clock was set forward.
-    set: Mutex<Duration>,
-}
-
-impl Clock for TestClock {
-    fn now(&self) -> Instant {
-        self.start + *self.passed.lock()
-    }
-
-    fn unix(&self) -> Duration {
-        Duration::from_secs(1_000_000_000) + *self.passed.lock() + *self.set.lock()
-    }
-
-    fn up(&self) -> Duration {
-        Duration::from_secs(1_000) + *self.passed.lock()
-    }
-
-    fn awake(&self) -> Duration {
-        self.up()
-    }
-}
-
-impl TestClock {
-    fn pass(&self, time: Duration) {
-        *self.passed.lock() += time;
-    }
-}
 
 struct Bed {
     store: MemoryStore,
-    clock: Arc<TestClock>,
+    clock: Arc<ManualClock>,
     limits: IdempotencyLimits,
 }
 
 impl Bed {
     fn new() -> Self {
-        let clock = Arc::new(TestClock { start: SystemClock.now(), passed: Mutex::default(), set: Mutex::default() });
+        let clock = ManualClock::new();
         Self { store: MemoryStore::new(clock.clone()), clock, limits: IdempotencyLimits::default() }
     }
 
@@ -303,7 +270,7 @@ async fn a_clock_that_is_set_ends_no_key() {
     let bed = Bed::new();
     let one = bed.process("process-1");
     run(&one, &key("k")).await.end(said("done")).await;
-    *bed.clock.set.lock() += bed.limits.keep * 2;
+    bed.clock.set_wall(bed.clock.unix() + bed.limits.keep * 2);
     let later = bed.process("process-2");
     later.find_all().await.unwrap();
     for keys in [&one, &later] {

@@ -5,7 +5,7 @@ use super::call_key::PREFIX;
 use super::keys::{IdempotencyKeys, millis};
 use super::process::{LEASE, RENEW};
 use super::record::KeyState;
-use super::table::Kept;
+use super::table::CountedRecord;
 use crate::upkeep::{Upkeep, look_after};
 use platform::clock::Clock;
 use platform::durable::{DurableError, DurableStore, Expected, Key, Strength};
@@ -96,9 +96,10 @@ impl IdempotencyKeys {
             after = Some(last.clone());
             for (key, record) in page {
                 let bytes = record.value.len();
-                let kept = self
-                    .read(&record.value)
-                    .map_or_else(|| Kept::unreadable(self.expiry(), bytes), |record| Kept::new(&record, bytes));
+                let kept = self.read(&record.value).map_or_else(
+                    || CountedRecord::unreadable(self.expiry(), bytes),
+                    |record| CountedRecord::new(&record, bytes),
+                );
                 // Those of this process are in the table already.
                 if !self.running.contains(&key) {
                     self.table.lock().insert(&key, kept);
@@ -124,7 +125,7 @@ impl IdempotencyKeys {
             if let Some(record) = self.read(&found.value) {
                 // Another process has changed it meanwhile.
                 if record.expires > now {
-                    self.table.lock().insert(&key, Kept::new(&record, found.value.len()));
+                    self.table.lock().insert(&key, CountedRecord::new(&record, found.value.len()));
                     continue;
                 }
                 if let KeyState::Running { owner, .. } = &record.state

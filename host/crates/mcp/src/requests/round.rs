@@ -109,9 +109,9 @@ pub(crate) fn begin(server: &Arc<ServerContext>, mut request: RoundRequest) -> R
         journal.guard_effects(guard);
     }
     let fuel = begins.is_some().then(FuelAccount::default);
-    let started = StartedCall::register(server, &name, &target, &context, stateless, journal.clone(), fuel);
+    let started = PreparedCall::register(server, &name, &target, &context, stateless, journal.clone(), fuel);
     if direct {
-        let StartedCall { running, steering, record, journal, .. } = started;
+        let PreparedCall { running, steering, record, journal, .. } = started;
         let link = ClientLink {
             sink: record.sink(),
             client: NoClient::shared(),
@@ -224,13 +224,13 @@ fn take_up(
         },
     )?;
     let context = CallContext { id: stored.call.as_str().into(), ..context };
-    let started = StartedCall::register(server, name, &target, &context, true, journal, fuel);
+    let started = PreparedCall::register(server, name, &target, &context, true, journal, fuel);
     let input = input.with_asked(stored.asked.clone());
     Ok((started.live(server, target, context, None, input), stored))
 }
 
 /// What a call has before it runs.
-pub(super) struct StartedCall {
+pub(super) struct PreparedCall {
     running: RunningCallGuard,
     steering: Option<Steering>,
     pub(super) record: ChunkRecord,
@@ -240,7 +240,7 @@ pub(super) struct StartedCall {
     fuel: Option<FuelAccount>,
 }
 
-impl StartedCall {
+impl PreparedCall {
     /// From now on the call is among the running ones. `name` is the one that its client called.
     pub(super) fn register(
         server: &ServerContext,

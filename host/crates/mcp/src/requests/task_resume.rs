@@ -1,7 +1,7 @@
 //! Makes the calls of stored tasks again, as their requests made them.
 
 use super::call_result::Remedies;
-use super::round::StartedCall;
+use super::round::PreparedCall;
 use super::{task_call, tools};
 use crate::calls::steering::SteerParams;
 use crate::client::view::RequestInput;
@@ -102,7 +102,7 @@ async fn make(server: &Arc<ServerContext>, earlier: EarlierRun) -> MadeCall {
     };
     let input = RequestInput::new(abilities, None, ReverseParams { declaration, retry: None });
     let started =
-        StartedCall::register(server, &tool.into(), &target, &context, true, journal, Some(FuelAccount::default()));
+        PreparedCall::register(server, &tool.into(), &target, &context, true, journal, Some(FuelAccount::default()));
     if let Some(output) = output {
         started.record.resume_log(&output);
     }

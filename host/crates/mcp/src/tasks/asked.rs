@@ -45,7 +45,7 @@ struct AskedQuestion {
 
 /// A question as a task asks it.
 #[derive(Debug, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct TaskQuestion {
     /// Its key in this task.
     pub(super) key: String,
     /// What an earlier run was answered.
@@ -84,7 +84,14 @@ impl AskedQuestions {
     }
 
     /// A step asks a question, which has a key of its own there.
-    pub(super) fn ask(&mut self, kind: AskedKind, step: Option<&str>, own: &str, now: u64, expires: u64) -> Asked {
+    pub(super) fn ask(
+        &mut self,
+        kind: AskedKind,
+        step: Option<&str>,
+        own: &str,
+        now: u64,
+        expires: u64,
+    ) -> TaskQuestion {
         let is_same = |asked: &&mut AskedQuestion| {
             asked.is_earlier && asked.kind == kind && asked.step.as_deref() == step && asked.own == own
         };
@@ -94,7 +101,7 @@ impl AskedQuestions {
             asked.is_earlier = false;
             // Waiting begins once, and not with each run.
             let expires = expires.min(asked.expires);
-            return Asked { key: asked.key.clone(), answer: asked.answer.clone(), expires };
+            return TaskQuestion { key: asked.key.clone(), answer: asked.answer.clone(), expires };
         }
         let taken: HashSet<&str> = self.0.iter().map(|asked| &*asked.key).collect();
         let (mut key, mut number) = (own.to_owned(), 1);
@@ -105,7 +112,7 @@ impl AskedQuestions {
         let (step, own) = (step.map(str::to_owned), own.to_owned());
         let (key_here, asked, is_earlier) = (key.clone(), now, false);
         self.0.push(AskedQuestion { key: key_here, kind, step, own, answer: None, expires, asked, is_earlier });
-        Asked { key, answer: None, expires }
+        TaskQuestion { key, answer: None, expires }
     }
 
     /// The steps that ask questions, each with when it began to, in milliseconds since 1970, and whether one of the keys in `open` is of it.
@@ -170,7 +177,7 @@ mod tests {
         assert_eq!(asked.ask(Question, None, "sure", 50, 70).key, "sure-4");
         asked.answered("sure-2", &json!(2));
         let mut later = AskedQuestions::from_bytes(&asked.to_bytes()).unwrap();
-        let as_before = |key: &str, answer| Asked { key: key.into(), answer, expires: 70 };
+        let as_before = |key: &str, answer| TaskQuestion { key: key.into(), answer, expires: 70 };
         assert_eq!(
             later.ask(Question, Some("2"), "sure", 50, 90),
             as_before("sure-2", Some(json!(2))),
@@ -186,7 +193,7 @@ mod tests {
         );
         let step = |step, is_open| AskingStep { step, since: 50, is_open };
         assert_eq!(later.steps(|key| key == "sure-2"), [step("1", false), step("2", true), step("3", false)]);
-        let new = Asked { key: "sure-5".into(), answer: None, expires: 90 };
+        let new = TaskQuestion { key: "sure-5".into(), answer: None, expires: 90 };
         assert_eq!(later.ask(Question, Some("4"), "sure", 50, 90), new, "the first was answered, and is not this one");
         assert_eq!(later.ask(Question, None, "sure", 50, 90).key, "sure-6");
     }
@@ -215,7 +222,7 @@ mod tests {
         for (kind, step, key) in [(Question, "1", "call-2"), (Call, "2", "call-2-2")] {
             assert_eq!(
                 later.ask(kind, Some(step), "call-2", 60, 90),
-                Asked { key: key.into(), answer: None, expires: 70 }
+                TaskQuestion { key: key.into(), answer: None, expires: 70 }
             );
         }
     }

@@ -15,7 +15,7 @@ const FORM: &str = r#"{"type":"object","properties":{}}"#;
 
 /// What became of the question.
 #[derive(Debug, PartialEq)]
-pub(super) enum Answer {
+pub(super) enum QuestionAnswer {
     /// So many units, for the extension with this number.
     More(u32, u64),
     /// The call is to end.
@@ -31,10 +31,10 @@ pub(super) struct FuelExtension {
     tool: String,
     /// How long a question may wait: as long as the task may.
     timeout: Duration,
-    asked: Option<Asked>,
+    asked: Option<TaskQuestion>,
 }
 
-struct Asked {
+struct TaskQuestion {
     number: u32,
     units: u64,
     /// None once it is there.
@@ -65,7 +65,7 @@ impl FuelExtension {
         // It is a valid form.
         let schema = FormSchema::new(FORM).ok()?;
         let (answer, answered) = oneshot::channel();
-        self.asked = Some(Asked { number, units, answer: Some(answered) });
+        self.asked = Some(TaskQuestion { number, units, answer: Some(answered) });
         let questions = vec![(KEY.to_owned(), CheckedQuestion::Form { message, schema })];
         let (plugin, timeout, step) = (self.plugin.clone(), self.timeout, Some(format!("fuel {number}")));
         let batch = QuestionBatch { plugin, author: Author::Host, questions, timeout, step };
@@ -73,8 +73,10 @@ impl FuelExtension {
     }
 
     /// Waits for the answer to what was asked.
-    pub(super) async fn answered(&mut self) -> Answer {
-        let Some(Asked { number, units, answer: answer @ Some(_) }) = &mut self.asked else { return pending().await };
+    pub(super) async fn answered(&mut self) -> QuestionAnswer {
+        let Some(TaskQuestion { number, units, answer: answer @ Some(_) }) = &mut self.asked else {
+            return pending().await;
+        };
         let replied = match answer {
             Some(answer) => answer.await,
             None => pending().await,
@@ -82,12 +84,12 @@ impl FuelExtension {
         *answer = None;
         match replied.ok().and_then(Result::ok).and_then(|mut replies| replies.pop()) {
             Some(ClientReply::Form(Consent::Accept, _)) => {
-                let more = Answer::More(*number, *units);
+                let more = QuestionAnswer::More(*number, *units);
                 self.asked = None;
                 more
             }
-            Some(ClientReply::Form(Consent::Decline, _)) => Answer::No,
-            _ => Answer::None,
+            Some(ClientReply::Form(Consent::Decline, _)) => QuestionAnswer::No,
+            _ => QuestionAnswer::None,
         }
     }
 }

@@ -14,7 +14,7 @@ use super::table::TaskId;
 use super::tasks::Tasks;
 use super::timeline::Timeline;
 use crate::calls::live::{CallLife, LiveCall};
-use platform::durable::{Answer, DurableError, DurableStore, Entries, Expected, Fence, Key, Revision, Strength};
+use platform::durable::{DurableError, DurableStore, Entries, Expected, Fence, Key, Revision, StoreAnswer, Strength};
 use policy::Survive;
 use runtime::journal::{BeforeCheckpoint, CallJournal, JournalLog, JournalRoom, RoomChange};
 use std::sync::Arc;
@@ -100,12 +100,12 @@ impl Tasks {
 
     /// Keeps the output of a call that has ended, or that is suspended, if there is room for it. It takes its turn before what is
     /// stored next.
-    pub(super) fn keep_output(&self, id: &TaskId, record: &TaskRecord) -> Option<Answer<Revision>> {
+    pub(super) fn keep_output(&self, id: &TaskId, record: &TaskRecord) -> Option<StoreAnswer<Revision>> {
         let (_, output) = self.maker.get()?.output(&record.principal(), &record.call, 0)?;
         self.store_output(id, output)
     }
 
-    fn store_output(&self, id: &TaskId, output: String) -> Option<Answer<Revision>> {
+    fn store_output(&self, id: &TaskId, output: String) -> Option<StoreAnswer<Revision>> {
         let key = Part::Output.key(id)?;
         let fits = self.count_part(id, Part::Output, output.len());
         fits.then(|| self.store.put(&key, output.into_bytes(), Expected::Any, Strength::Process))

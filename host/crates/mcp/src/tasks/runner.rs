@@ -13,7 +13,7 @@ use super::tasks::{LEASE, Tasks};
 use crate::calls::live::LiveCall;
 use crate::client::chunk_record::ChunkRecord;
 use bytesize::ByteSize;
-use platform::durable::{Answer, DurableError, Revision, Strength};
+use platform::durable::{DurableError, Revision, StoreAnswer, Strength};
 use plugins::calls::FinishedCall;
 use rmcp::model::JsonObject;
 use runtime::engine::{CallError, catch_panic};
@@ -34,7 +34,7 @@ pub(super) struct TaskRunner {
     /// What earlier runs of the call have asked.
     asked: AskedQuestions,
     /// The output of the call, on its way to the store.
-    output: Option<Answer<Revision>>,
+    output: Option<StoreAnswer<Revision>>,
 }
 
 impl TaskRunner {

@@ -2,7 +2,7 @@
 
 use super::asked::AskedQuestions;
 use super::control::{StopReason, TaskControl, TaskInput, TopUp};
-use super::extension::{Answer, FuelExtension};
+use super::extension::{FuelExtension, QuestionAnswer};
 use super::fuel::CallFuel;
 use super::questions::TaskQuestions;
 use super::record::{Suspended, TaskRecord};
@@ -240,9 +240,9 @@ impl Serving {
     }
 
     /// The client has said whether the call may use more.
-    fn extend(&mut self, answer: Answer) {
+    fn extend(&mut self, answer: QuestionAnswer) {
         match answer {
-            Answer::More(number, units) => {
+            QuestionAnswer::More(number, units) => {
                 tracing::info!(task = &*self.id, units, "the client of a task lets it use more fuel");
                 self.take(TaskInput::TopUp(TopUp { request: format!("extension {number}"), units }));
                 self.tell_if(|now| {
@@ -250,8 +250,8 @@ impl Serving {
                     true
                 });
             }
-            Answer::No => self.fuel.give_up(),
-            Answer::None => {}
+            QuestionAnswer::No => self.fuel.give_up(),
+            QuestionAnswer::None => {}
         }
     }
 

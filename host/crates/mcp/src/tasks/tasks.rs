@@ -94,7 +94,7 @@ pub(crate) enum TaskError {
 }
 
 /// How a task stands, and the revision that says so.
-pub(super) type StoredTask = (TaskRecord, Record);
+pub(super) type TaskAtRevision = (TaskRecord, Record);
 
 impl Tasks {
     pub(super) fn new(
@@ -247,14 +247,14 @@ impl Tasks {
     }
 
     /// The stored task, whoever it belongs to.
-    pub(super) async fn load(&self, id: &str) -> Result<Option<StoredTask>, DurableError> {
+    pub(super) async fn load(&self, id: &str) -> Result<Option<TaskAtRevision>, DurableError> {
         let Some(key) = Part::Record.key(id) else { return Ok(None) };
         let Some(record) = self.store.get(&key).await? else { return Ok(None) };
         Ok(self.read(id, record))
     }
 
     /// A stored task, with its times as this process dates them.
-    pub(super) fn read(&self, id: &str, record: Record) -> Option<StoredTask> {
+    pub(super) fn read(&self, id: &str, record: Record) -> Option<TaskAtRevision> {
         let (mut task, record) = parse(id, record)?;
         task.date_by(self.time.now());
         Some((task, record))
@@ -268,7 +268,7 @@ impl Drop for Tasks {
 }
 
 /// None for what this version cannot read: it is as if it were not there, and says so in the log.
-pub(super) fn parse(id: &str, record: Record) -> Option<StoredTask> {
+pub(super) fn parse(id: &str, record: Record) -> Option<TaskAtRevision> {
     match TaskRecord::from_bytes(&record.value) {
         Ok(task) => Some((task, record)),
         Err(error) => {

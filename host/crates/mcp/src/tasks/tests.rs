@@ -13,10 +13,9 @@ use crate::client::view::RequestView;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use platform::changes::ChangeNotifier;
-use platform::clock::{Clock, SystemClock};
+use platform::clock::ManualClock;
 use platform::durable::{DurableStore, MemoryStore};
 use platform::files::ProcessSlot;
-use platform::sync::Mutex;
 use plugins::calls::FinishedCall;
 use policy::{Overflow, ParkedCallLimits, PluginId, Principal, Side, TaskLimits};
 use rmcp::model::JsonObject;
@@ -26,54 +25,12 @@ use runtime::journal::CallJournal;
 use serde_json::json;
 use services::principal_store::PrincipalStore;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-pub(super) struct TestClock {
-    start: Instant,
-    passed: Mutex<Duration>,
-    /// What the wall clock shows when no time has passed.
-    wall: Mutex<Duration>,
-}
-
-impl TestClock {
-    fn new() -> Arc<Self> {
-        let wall = Mutex::new(Duration::from_secs(1_000_000_000));
-        Arc::new(Self { start: SystemClock.now(), passed: Mutex::default(), wall })
-    }
-
-    /// Somebody sets the wall clock.
-    pub(super) fn set(&self, change: impl FnOnce(Duration) -> Duration) {
-        let mut wall = self.wall.lock();
-        *wall = change(*wall);
-    }
-
-    pub(super) fn pass(&self, time: Duration) {
-        *self.passed.lock() += time;
-    }
-}
-
-impl Clock for TestClock {
-    fn now(&self) -> Instant {
-        self.start + *self.passed.lock()
-    }
-
-    fn wall(&self) -> SystemTime {
-        UNIX_EPOCH + *self.wall.lock() + *self.passed.lock()
-    }
-
-    fn up(&self) -> Duration {
-        Duration::from_secs(1_000) + *self.passed.lock()
-    }
-
-    fn awake(&self) -> Duration {
-        self.up()
-    }
-}
-
 pub(super) struct Fixture {
-    pub(super) clock: Arc<TestClock>,
+    pub(super) clock: Arc<ManualClock>,
     pub(super) store: Arc<dyn DurableStore>,
     folder: TempDir,
     alice: Principal,
@@ -81,7 +38,7 @@ pub(super) struct Fixture {
 
 impl Fixture {
     pub(super) fn new() -> Self {
-        let clock = TestClock::new();
+        let clock = ManualClock::new();
         let store = Arc::new(MemoryStore::new(clock.clone()));
         Self { clock, store, folder: tempfile::tempdir().unwrap(), alice: Principal::from_source("key", "alice") }
     }

@@ -2,7 +2,7 @@
 
 use platform::clock::Clock;
 use platform::durable::{
-    Answer, DurableStore, Entries, Expected, Fence, Key, Lease, MemoryStore, Record, Revision, Strength,
+    DurableStore, Entries, Expected, Fence, Key, Lease, MemoryStore, Record, Revision, StoreAnswer, Strength,
 };
 use platform::sync::Mutex;
 use std::sync::Arc;
@@ -21,11 +21,11 @@ impl WatchedStore {
 }
 
 impl DurableStore for WatchedStore {
-    fn get(&self, key: &Key) -> Answer<Option<Record>> {
+    fn get(&self, key: &Key) -> StoreAnswer<Option<Record>> {
         self.store.get(key)
     }
 
-    fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, strength: Strength) -> Answer<Revision> {
+    fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, strength: Strength) -> StoreAnswer<Revision> {
         let answer = self.store.put(key, value, expected, strength);
         Box::pin(async {
             tokio::task::yield_now().await;
@@ -33,50 +33,57 @@ impl DurableStore for WatchedStore {
         })
     }
 
-    fn remove(&self, key: &Key, expected: Expected, strength: Strength) -> Answer<()> {
+    fn remove(&self, key: &Key, expected: Expected, strength: Strength) -> StoreAnswer<()> {
         self.store.remove(key, expected, strength)
     }
 
-    fn list(&self, prefix: &Key, after: Option<&Key>, most: u32) -> Answer<Vec<(Key, Record)>> {
+    fn list(&self, prefix: &Key, after: Option<&Key>, most: u32) -> StoreAnswer<Vec<(Key, Record)>> {
         self.store.list(prefix, after, most)
     }
 
-    fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> Answer<()> {
+    fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> StoreAnswer<()> {
         if !entries.is_empty() {
             self.strengths.lock().push(strength);
         }
         self.store.append(log, fence, next, entries, strength)
     }
 
-    fn read(&self, log: &Key, from: u64, most_bytes: u64) -> Answer<Entries> {
+    fn read(&self, log: &Key, from: u64, most_bytes: u64) -> StoreAnswer<Entries> {
         self.store.read(log, from, most_bytes)
     }
 
-    fn trim(&self, log: &Key, fence: Fence, before: u64) -> Answer<()> {
+    fn trim(&self, log: &Key, fence: Fence, before: u64) -> StoreAnswer<()> {
         self.store.trim(log, fence, before)
     }
 
-    fn replace(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> Answer<()> {
+    fn replace(
+        &self,
+        log: &Key,
+        fence: Fence,
+        next: u64,
+        entries: Vec<Vec<u8>>,
+        strength: Strength,
+    ) -> StoreAnswer<()> {
         self.store.replace(log, fence, next, entries, strength)
     }
 
-    fn remove_log(&self, log: &Key) -> Answer<()> {
+    fn remove_log(&self, log: &Key) -> StoreAnswer<()> {
         self.store.remove_log(log)
     }
 
-    fn acquire(&self, name: &Key, holder: &str, time: Duration) -> Answer<Option<Lease>> {
+    fn acquire(&self, name: &Key, holder: &str, time: Duration) -> StoreAnswer<Option<Lease>> {
         self.store.acquire(name, holder, time)
     }
 
-    fn renew(&self, leases: Vec<Lease>, time: Duration) -> Answer<Vec<Lease>> {
+    fn renew(&self, leases: Vec<Lease>, time: Duration) -> StoreAnswer<Vec<Lease>> {
         self.store.renew(leases, time)
     }
 
-    fn expired(&self, prefix: &Key) -> Answer<Vec<Lease>> {
+    fn expired(&self, prefix: &Key) -> StoreAnswer<Vec<Lease>> {
         self.store.expired(prefix)
     }
 
-    fn release(&self, lease: &Lease) -> Answer<()> {
+    fn release(&self, lease: &Lease) -> StoreAnswer<()> {
         self.store.release(lease)
     }
 }

@@ -1,6 +1,6 @@
 //! Reads the body of a request, limited in size, time and nesting before anything parses it.
 
-use super::connection_table::Connection;
+use super::connection_table::ServedConnection;
 use super::refusal::HttpRefusal;
 use super::sent_text::SentText;
 use crate::unreadable::Unreadable;
@@ -44,7 +44,7 @@ pub(super) fn check_headers(headers: &HeaderMap) -> Result<(), HttpRefusal> {
 pub(super) async fn read(
     body: Body,
     max: ByteSize,
-    connection: Option<&Arc<Connection>>,
+    connection: Option<&Arc<ServedConnection>>,
     sent: &mut SentText,
 ) -> Result<Bytes, HttpRefusal> {
     match tokio::time::timeout(BODY_TIMEOUT, collect(body, max, connection, sent)).await {
@@ -65,7 +65,7 @@ pub(super) async fn read(
 async fn collect(
     body: Body,
     max: ByteSize,
-    connection: Option<&Arc<Connection>>,
+    connection: Option<&Arc<ServedConnection>>,
     sent: &mut SentText,
 ) -> Result<Bytes, HttpRefusal> {
     let mut parts = body.into_data_stream();

@@ -23,7 +23,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// What a connection is doing. The first are closed first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Phase {
+pub(super) enum ConnectionPhase {
     /// No request has come yet.
     New,
     /// The last response is written, or its client does not read it.
@@ -48,19 +48,19 @@ pub(super) struct ConnectionTable {
 #[derive(Default)]
 struct Entries {
     next: u64,
-    open: HashMap<u64, Arc<Connection>>,
+    open: HashMap<u64, Arc<ServedConnection>>,
     /// How many of them each network has.
     networks: HashMap<IpAddr, usize>,
 }
 
 /// What a large request holds.
-pub(super) struct ServedRequest {
+pub(super) struct LargeRequest {
     _share: ServingShare,
     _held: HeldBytes,
 }
 
 /// The state of one connection.
-pub(super) struct Connection {
+pub(super) struct ServedConnection {
     table: Weak<ConnectionTable>,
     network: IpAddr,
     pub(super) messages: HeldMessages,
@@ -69,15 +69,15 @@ pub(super) struct Connection {
     /// Of the principal that is served now.
     share: Mutex<Option<ServingShare>>,
     /// The phase, and when it began.
-    phase: Mutex<(Phase, Instant)>,
+    phase: Mutex<(ConnectionPhase, Instant)>,
     evicted: CancellationToken,
 }
 
 /// A connection's place in the table; dropping it gives the place back.
-pub(super) struct Place {
+pub(super) struct ConnectionPermit {
     table: Arc<ConnectionTable>,
     number: u64,
-    pub(super) connection: Arc<Connection>,
+    pub(super) connection: Arc<ServedConnection>,
 }
 
 impl ConnectionTable {
@@ -91,7 +91,7 @@ impl ConnectionTable {
     }
 
     /// Waits for a place for a client of this address, and closes another connection for it if there is none.
-    pub(super) async fn place(self: &Arc<Self>, address: IpAddr) -> Place {
+    pub(super) async fn place(self: &Arc<Self>, address: IpAddr) -> ConnectionPermit {
         let network = network(address);
         loop {
             let ended = self.ended.notified();
@@ -104,17 +104,17 @@ impl ConnectionTable {
         }
     }
 
-    fn try_place(self: &Arc<Self>, network: IpAddr) -> Option<Place> {
+    fn try_place(self: &Arc<Self>, network: IpAddr) -> Option<ConnectionPermit> {
         let mut entries = self.entries.lock();
         if entries.open.len() >= self.limit {
             return None;
         }
         let number = entries.next;
         entries.next += 1;
-        let connection = Arc::new(Connection::new(network, self));
+        let connection = Arc::new(ServedConnection::new(network, self));
         *entries.networks.entry(network).or_default() += 1;
         entries.open.insert(number, connection.clone());
-        Some(Place { table: self.clone(), number, connection })
+        Some(ConnectionPermit { table: self.clone(), number, connection })
     }
 
     /// Closes the connection that has been in the least important phase for the longest, of the network with the most.
@@ -125,7 +125,7 @@ impl ConnectionTable {
             let (phase, since) = *it.phase.lock();
             let is_young = now.saturating_duration_since(since) < GRACE;
             let of_network = entries.networks.get(&it.network).copied().unwrap_or_default();
-            (phase != Phase::Serving).then_some(((Reverse(of_network), is_young, phase, since), it))
+            (phase != ConnectionPhase::Serving).then_some(((Reverse(of_network), is_young, phase, since), it))
         });
         if let Some((_, connection)) = candidates.min_by_key(|(key, _)| *key) {
             connection.evict();
@@ -147,7 +147,7 @@ impl ConnectionTable {
                 let (phase, since) = *it.phase.lock();
                 let is_old = now.saturating_duration_since(since) >= GRACE;
                 let of_network = networks.get(&it.network).copied().unwrap_or_default();
-                (phase != Phase::Serving || it.messages.is_unread())
+                (phase != ConnectionPhase::Serving || it.messages.is_unread())
                     .then_some(((is_old, of_network, Reverse(since)), it))
             });
             let Some((_, connection)) = candidates.max_by_key(|(key, _)| *key) else { return false };
@@ -165,7 +165,7 @@ fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-impl Connection {
+impl ServedConnection {
     fn new(network: IpAddr, table: &Arc<ConnectionTable>) -> Self {
         Self {
             table: Arc::downgrade(table),
@@ -174,14 +174,14 @@ impl Connection {
             clock: table.clock.clone(),
             shares: table.shares.clone(),
             share: Mutex::default(),
-            phase: Mutex::new((Phase::New, table.clock.now())),
+            phase: Mutex::new((ConnectionPhase::New, table.clock.now())),
             evicted: CancellationToken::new(),
         }
     }
 
-    pub(super) fn enter(&self, phase: Phase) {
+    pub(super) fn enter(&self, phase: ConnectionPhase) {
         *self.phase.lock() = (phase, self.clock.now());
-        if phase == Phase::Idle {
+        if phase == ConnectionPhase::Idle {
             drop(self.share.lock().take());
         }
     }
@@ -194,12 +194,12 @@ impl Connection {
 
     /// What a request of this principal holds of the memory, for which others may be closed; none if that is little. To be
     /// kept as long as the request: in a session it goes on when its connection has ended.
-    pub(super) fn hold_served(&self, principal: &Principal, bytes: usize) -> Result<Option<ServedRequest>, ShareUsed> {
+    pub(super) fn hold_served(&self, principal: &Principal, bytes: usize) -> Result<Option<LargeRequest>, ShareUsed> {
         self.messages.set_request(0);
         let bytes = bytes.saturating_sub(UNCOUNTED);
         let Some(table) = self.table.upgrade().filter(|_| bytes > 0) else { return Ok(None) };
         let share = self.shares.acquire_bytes(principal, bytes)?;
-        let request = ServedRequest { _share: share, _held: table.memory.hold(bytes) };
+        let request = LargeRequest { _share: share, _held: table.memory.hold(bytes) };
         if table.make_room() { Ok(Some(request)) } else { Err(ShareUsed::All) }
     }
 
@@ -227,7 +227,7 @@ impl Connection {
     }
 
     /// Enters the phase of a request. Does not return if the connection is to be closed: the request is not begun then.
-    pub(super) async fn begin(&self, phase: Phase) {
+    pub(super) async fn begin(&self, phase: ConnectionPhase) {
         let may_begin = {
             let mut current = self.phase.lock();
             let may_begin = !self.evicted.is_cancelled();
@@ -244,7 +244,7 @@ impl Connection {
     /// Closes it for another one, unless it is being served by now.
     fn evict(&self) {
         let current = self.phase.lock();
-        if current.0 != Phase::Serving {
+        if current.0 != ConnectionPhase::Serving {
             self.evicted.cancel();
         }
     }
@@ -252,7 +252,7 @@ impl Connection {
     /// Closes it for the memory that its messages take, unless its request is being served by now.
     fn close_for_memory(&self) {
         let current = self.phase.lock();
-        if current.0 != Phase::Serving || self.messages.is_unread() {
+        if current.0 != ConnectionPhase::Serving || self.messages.is_unread() {
             self.evicted.cancel();
             self.messages.release();
         }
@@ -267,14 +267,14 @@ impl Connection {
         self.network
     }
 
-    pub(super) fn phase(&self) -> Phase {
+    pub(super) fn phase(&self) -> ConnectionPhase {
         self.phase.lock().0
     }
 
     /// Resolves if no request has come after so long.
     pub(super) async fn first_head_is_late(&self, limit: Duration) {
         tokio::time::sleep(limit).await;
-        if self.phase() != Phase::New {
+        if self.phase() != ConnectionPhase::New {
             pending::<()>().await;
         }
     }
@@ -285,7 +285,7 @@ impl Connection {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let mut entries = self.table.entries.lock();
         entries.open.remove(&self.number);

@@ -1,6 +1,6 @@
 //! A client's connection that counts what is written to it, so that the host knows how much of its answers is unread.
 
-use super::connection_table::Connection;
+use super::connection_table::ServedConnection;
 use std::io::{IoSlice, Result};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use tokio::net::TcpStream;
 
 pub(super) struct CountedStream {
     stream: TcpStream,
-    connection: Arc<Connection>,
+    connection: Arc<ServedConnection>,
 }
 
 impl CountedStream {
-    pub(super) fn new(stream: TcpStream, connection: Arc<Connection>) -> Self {
+    pub(super) fn new(stream: TcpStream, connection: Arc<ServedConnection>) -> Self {
         Self { stream, connection }
     }
 

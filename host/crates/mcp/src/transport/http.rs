@@ -13,7 +13,7 @@ use super::identity::with_authentication;
 use super::legacy::{LegacyOptions, LegacySessionManager};
 use super::mcp_endpoint::{EndpointServer, McpEndpoint, McpService};
 use super::shutdown::{DRAIN_TIMEOUT, FLUSH_TIMEOUT};
-use super::welcome::{Credentials, index, not_found};
+use super::welcome::{ClientAuthentication, index, not_found};
 use crate::handler::Server;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
@@ -49,7 +49,7 @@ pub struct HttpOptions {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum HttpError {
+pub enum HttpServerError {
     #[error("cannot listen on {address}: {source}")]
     Bind { address: SocketAddr, source: std::io::Error },
     #[error(transparent)]
@@ -76,8 +76,8 @@ impl HttpServer {
     }
 
     /// Binds the address and starts to answer `/health`.
-    pub async fn bind(address: SocketAddr, options: HttpOptions) -> Result<Self, HttpError> {
-        let bind_error = |source| HttpError::Bind { address, source };
+    pub async fn bind(address: SocketAddr, options: HttpOptions) -> Result<Self, HttpServerError> {
+        let bind_error = |source| HttpServerError::Bind { address, source };
         let listener = TcpListener::bind(address).await.map_err(bind_error)?;
         let bound = listener.local_addr().map_err(bind_error)?;
         let HttpOptions { mut allowed_hosts, mut allowed_origins, max_body, authenticator, broker, legacy } = options;
@@ -99,9 +99,9 @@ impl HttpServer {
         let guard = Arc::new(HttpGuard::new(&allowed_hosts, &allowed_origins)?);
         let endpoint = McpEndpoint::new(max_body, authenticator.is_none());
         let credentials = match &authenticator {
-            None => Credentials::None,
-            Some(authenticator) if authenticator.resource().is_none() => Credentials::Keys,
-            Some(_) => Credentials::OAuth,
+            None => ClientAuthentication::None,
+            Some(authenticator) if authenticator.resource().is_none() => ClientAuthentication::Keys,
+            Some(_) => ClientAuthentication::OAuth,
         };
         let mut router = endpoint
             .clone()
@@ -130,7 +130,7 @@ impl HttpServer {
         clock: Arc<dyn Clock>,
         stop: CancellationToken,
         force_stop: CancellationToken,
-    ) -> Result<(), HttpError> {
+    ) -> Result<(), HttpServerError> {
         let Self { endpoint, bound, legacy, close, mut serving } = self;
         let McpEndpoint { lifecycle, max_body, server: slot, .. } = endpoint;
         let end = CancellationToken::new();
@@ -154,7 +154,7 @@ impl HttpServer {
         let _ = slot.set(EndpointServer { service, context, end: end.clone() });
         lifecycle.set_ready();
         tracing::info!("listening on http://{bound}/mcp");
-        let to_result = |ended: Result<(), JoinError>| ended.map_err(HttpError::Serve);
+        let to_result = |ended: Result<(), JoinError>| ended.map_err(HttpServerError::Serve);
         tokio::select! {
             ended = &mut serving => return to_result(ended),
             () = stop.cancelled() => {}

@@ -1,6 +1,6 @@
 //! Serves HTTP on each connection of a listener, until all are asked to close.
 
-use super::connection_table::{Connection, ConnectionTable, Phase, Place};
+use super::connection_table::{ConnectionPermit, ConnectionPhase, ConnectionTable, ServedConnection};
 use super::counted_stream::CountedStream;
 use super::repoll::Repoll;
 use axum::Router;
@@ -55,7 +55,10 @@ pub(super) async fn serve_connections(listener: TcpListener, router: Router, lim
     open.wait().await;
 }
 
-async fn accept(listener: &TcpListener, table: &Arc<ConnectionTable>) -> std::io::Result<(TcpStream, Place)> {
+async fn accept(
+    listener: &TcpListener,
+    table: &Arc<ConnectionTable>,
+) -> std::io::Result<(TcpStream, ConnectionPermit)> {
     let (stream, client) = listener.accept().await?;
     if let Err(error) = set_options(&stream) {
         tracing::debug!(%error, "cannot set an option of a connection");
@@ -72,7 +75,7 @@ fn set_options(stream: &TcpStream) -> std::io::Result<()> {
     Ok(sockopt::set_socket_keepalive(stream, true)?)
 }
 
-async fn serve_connection(stream: TcpStream, place: Place, router: Router, close: CancellationToken) {
+async fn serve_connection(stream: TcpStream, place: ConnectionPermit, router: Router, close: CancellationToken) {
     let (connection, router) = (&place.connection, TowerToHyperService::new(router));
     let service = service_fn(|request| serve_request(request, &router, connection.clone()));
     let (mut builder, stream) = (http1::Builder::new(), TokioIo::new(CountedStream::new(stream, connection.clone())));
@@ -95,28 +98,30 @@ async fn serve_connection(stream: TcpStream, place: Place, router: Router, close
 async fn serve_request(
     mut request: Request<Incoming>,
     router: &TowerToHyperService<Router>,
-    connection: Arc<Connection>,
+    connection: Arc<ServedConnection>,
 ) -> Result<Response, Infallible> {
-    connection.begin(if request.body().is_end_stream() { Phase::Serving } else { Phase::Body }).await;
+    connection
+        .begin(if request.body().is_end_stream() { ConnectionPhase::Serving } else { ConnectionPhase::Body })
+        .await;
     request.extensions_mut().insert(connection.clone());
     let response = router.call(request).await?;
     if let Some(size) = response.body().size_hint().exact() {
-        connection.enter(Phase::Idle);
+        connection.enter(ConnectionPhase::Idle);
         connection.hold_answer(usize::try_from(size).unwrap_or(usize::MAX));
         return Ok(response);
     }
     // A stream is served until it ends.
-    connection.enter(Phase::Serving);
+    connection.enter(ConnectionPhase::Serving);
     let idle_at_end = IdleAtEnd(connection);
     Ok(response.map(|body| {
         Body::from_stream(body.into_data_stream().inspect_ok(move |part| idle_at_end.0.hold_answer(part.len())))
     }))
 }
 
-struct IdleAtEnd(Arc<Connection>);
+struct IdleAtEnd(Arc<ServedConnection>);
 
 impl Drop for IdleAtEnd {
     fn drop(&mut self) {
-        self.0.enter(Phase::Idle);
+        self.0.enter(ConnectionPhase::Idle);
     }
 }

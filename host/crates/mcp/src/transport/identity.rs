@@ -3,7 +3,7 @@
 //! A few paths are public; a request to one still gets a principal if its credential is valid. The credential itself is
 //! removed from the request here.
 
-use super::connection_table::Connection;
+use super::connection_table::ServedConnection;
 use super::error_body::error_response;
 use super::response::json_response;
 use super::welcome::OAUTH_PATHS;
@@ -49,7 +49,7 @@ struct RefusalLog {
 }
 
 impl RefusalLog {
-    fn log(&self, error: &AuthError, connection: &Connection) {
+    fn log(&self, error: &AuthError, connection: &ServedConnection) {
         let (now, from) = (connection.now(), connection.network());
         let left_out = {
             let mut last = self.last.lock();
@@ -92,7 +92,7 @@ async fn authenticate(
         }
         Err(_) if public => next.run(request).await,
         Err(error) => {
-            if let Some(connection) = request.extensions().get::<Arc<Connection>>() {
+            if let Some(connection) = request.extensions().get::<Arc<ServedConnection>>() {
                 log.log(&error, connection);
             }
             unauthenticated(&authenticator, &error)

@@ -2,7 +2,7 @@
 
 use super::accept::{self, Accepted};
 use super::body;
-use super::connection_table::{Connection, Phase};
+use super::connection_table::{ConnectionPhase, ServedConnection};
 use super::error_body::answer as answer_error;
 use super::large_answer::{serialize, serialize_body};
 use super::legacy::LegacySessionManager;
@@ -109,12 +109,12 @@ impl McpEndpoint {
             return Ok(Lifecycle::hold_until_sent(active, response));
         }
         let (mut parts, whole) = request.into_parts();
-        let connection = parts.extensions.get::<Arc<Connection>>().cloned();
+        let connection = parts.extensions.get::<Arc<ServedConnection>>().cloned();
         let text = body::read(whole, self.max_body, connection.as_ref(), sent).await;
         headers?;
         let text = text?;
         if let Some(connection) = connection {
-            connection.begin(Phase::Serving).await;
+            connection.begin(ConnectionPhase::Serving).await;
             let held = connection.hold_served(&principal_of(&parts.extensions), memory_of(&text));
             if let Some(held) = held.map_err(refusal)? {
                 parts.extensions.insert(Arc::new(held));
@@ -187,7 +187,7 @@ impl McpEndpoint {
 
 /// Counts the connection for the principal that it serves from now on.
 fn count_for_principal(request: &Extensions) -> Result<(), HttpRefusal> {
-    let Some(connection) = request.get::<Arc<Connection>>() else { return Ok(()) };
+    let Some(connection) = request.get::<Arc<ServedConnection>>() else { return Ok(()) };
     connection.serve(&principal_of(request)).map_err(refusal)
 }
 

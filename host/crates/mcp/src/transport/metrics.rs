@@ -1,7 +1,7 @@
 //! `/metrics`, on an address of its own, so that a client that may call tools does not see what others do.
 
 use super::guard::{HttpGuard, check_host_and_origin};
-use super::http::HttpError;
+use super::http::HttpServerError;
 use super::http_connections::serve_connections;
 use super::refusal::HttpRefusal;
 use axum::Router;
@@ -27,8 +27,8 @@ pub async fn serve_metrics(
     hosts: &[String],
     metrics: Arc<Metrics>,
     stop: CancellationToken,
-) -> Result<(), HttpError> {
-    let bind_error = |source| HttpError::Bind { address, source };
+) -> Result<(), HttpServerError> {
+    let bind_error = |source| HttpServerError::Bind { address, source };
     let listener = TcpListener::bind(address).await.map_err(bind_error)?;
     let bound = listener.local_addr().map_err(bind_error)?;
     let hosts: Vec<String> = hosts.iter().cloned().chain([bound.ip().to_string()]).collect();

@@ -30,7 +30,7 @@ mod welcome;
 
 pub use account_pages::serve_account_pages;
 pub use guard::HttpGuardError;
-pub use http::{HttpError, HttpOptions, HttpServer};
+pub use http::{HttpOptions, HttpServer, HttpServerError};
 pub use legacy::LegacyOptions;
 pub use metrics::serve_metrics;
 pub use stdio::{StdioError, refuse_first_request, serve_stdio};

@@ -12,13 +12,13 @@ pub(super) const OAUTH_PATHS: [&str; 3] = ["/register", "/authorize", "/token"];
 
 /// How clients authenticate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Credentials {
+pub(super) enum ClientAuthentication {
     None,
     Keys,
     OAuth,
 }
 
-impl Credentials {
+impl ClientAuthentication {
     /// Why there is no OAuth here, if so.
     fn no_oauth(self) -> Option<&'static str> {
         match self {
@@ -52,7 +52,7 @@ pub(super) async fn index(headers: HeaderMap) -> Response {
 }
 
 /// Any path at which there is nothing.
-pub(super) async fn not_found(credentials: Credentials, request: Request) -> Response {
+pub(super) async fn not_found(credentials: ClientAuthentication, request: Request) -> Response {
     let path = request.uri().path();
     let is_oauth = OAUTH_PATHS.contains(&path)
         || path.starts_with("/.well-known/oauth-")

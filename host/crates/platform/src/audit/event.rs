@@ -1,7 +1,7 @@
 //! What is recorded. A new kind of decision is a new variant, and the compiler finds the code that must handle it.
 
 use super::event_kind::EventKind;
-use super::fields::Fields;
+use super::fields::LineFields;
 use super::hash::Hash;
 use super::settings::KeepArguments;
 use crate::telemetry::ResourceUsage;
@@ -138,7 +138,7 @@ impl AuditEvent {
     }
 
     /// Adds the record's other fields, in order.
-    pub(super) fn add_fields<M: SerializeMap>(&self, line: &mut Fields<M>) -> Result<(), M::Error> {
+    pub(super) fn add_fields<M: SerializeMap>(&self, line: &mut LineFields<M>) -> Result<(), M::Error> {
         match self {
             Self::Install { what, reference, digest, signer } => {
                 line.add("what", what)?;

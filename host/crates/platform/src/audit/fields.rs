@@ -4,9 +4,9 @@ use serde::ser::{Serialize, SerializeMap};
 use std::fmt;
 
 /// The fields of a line, written one after the other.
-pub(super) struct Fields<M>(M);
+pub(super) struct LineFields<M>(M);
 
-impl<M: SerializeMap> Fields<M> {
+impl<M: SerializeMap> LineFields<M> {
     pub(super) fn new(map: M) -> Self {
         Self(map)
     }

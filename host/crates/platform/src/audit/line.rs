@@ -3,7 +3,7 @@
 //! The hash is SHA-256 over the bytes of the line without its field `hash`, so no canonical JSON is needed:
 //! `sed -E 's/,"hash":"[0-9a-f]{64}"//' | tr -d '\n' | sha256sum` computes it from a line.
 
-use super::fields::Fields;
+use super::fields::LineFields;
 use super::hash::{DIGITS, Hash};
 use super::record::AuditRecord;
 use crate::telemetry::escape_json;
@@ -81,7 +81,7 @@ struct Line<'a> {
 impl Serialize for Line<'_> {
     fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let AuditRecord { principal, plugin, digest, call, parent, event } = self.record;
-        let mut line = Fields::new(serializer.serialize_map(None)?);
+        let mut line = LineFields::new(serializer.serialize_map(None)?);
         line.add("seq", &self.seq)?;
         line.add_shown("time", humantime::format_rfc3339_millis(UNIX_EPOCH + self.unix))?;
         line.add("event", &event.kind())?;

@@ -60,38 +60,19 @@ fn signed(number: u64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sync::Mutex;
-    use std::time::{Duration, Instant};
-
-    struct Machine {
-        wall: Mutex<Duration>,
-        up: Mutex<Duration>,
-    }
-
-    impl Clock for Machine {
-        fn now(&self) -> Instant {
-            crate::clock::SystemClock.now()
-        }
-
-        fn unix(&self) -> Duration {
-            *self.wall.lock()
-        }
-
-        fn up(&self) -> Duration {
-            *self.up.lock()
-        }
-    }
+    use crate::clock::ManualClock;
+    use std::time::Duration;
 
     const DAY: Duration = Duration::from_secs(86_400);
 
     #[test]
     fn a_clock_that_is_set_moves_nothing_and_later_processes_know_by_how_much() {
-        let machine = Arc::new(Machine { wall: Mutex::new(DAY * 20_000), up: Mutex::new(DAY) });
+        let machine = ManualClock::at(DAY * 20_000);
         let first = SteadyClock::new(machine.clone());
         let begun = first.now();
-        *machine.up.lock() += Duration::from_secs(60);
+        machine.pass(Duration::from_secs(60));
         for wall in [DAY * 20_001, DAY * 19_000] {
-            *machine.wall.lock() = wall;
+            machine.set_wall(wall);
             assert_eq!(first.now().unix(), begun.unix() + 60_000, "the first process goes on");
             let later = SteadyClock::new(machine.clone()).now();
             assert_eq!(later.unix(), millis(wall));
@@ -99,15 +80,16 @@ mod tests {
             assert_eq!(begun.unix().checked_add_signed(offset), Some(later.unix() - 60_000), "a minute ago");
         }
         // Small corrections happen all the time.
-        *machine.wall.lock() = DAY * 20_000 + Duration::from_secs(61);
+        machine.set_wall(DAY * 20_000 + Duration::from_secs(61));
         assert_eq!(SteadyClock::new(machine.clone()).now().offset_from(begun), 0);
     }
 
     #[test]
     fn over_a_start_of_the_machine_the_wall_clock_counts() {
-        let machine = Arc::new(Machine { wall: Mutex::new(DAY * 20_000), up: Mutex::new(DAY) });
+        let machine = ManualClock::at(DAY * 20_000);
         let before = SteadyClock::new(machine.clone()).now();
-        (*machine.wall.lock(), *machine.up.lock()) = (DAY * 20_002, Duration::from_secs(9));
+        machine.set_wall(DAY * 20_002);
+        machine.set_up(Duration::from_secs(9));
         assert_eq!(SteadyClock::new(machine).now().offset_from(before), 0);
     }
 }

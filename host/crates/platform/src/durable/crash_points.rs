@@ -1,6 +1,6 @@
 //! A store that ends the process at a chosen change, for tests of what a crash leaves behind. In debug builds only.
 
-use super::contract::{Answer, DurableStore};
+use super::contract::{DurableStore, StoreAnswer};
 use super::error::DurableError;
 use super::key::Key;
 use super::types::{Entries, Expected, Fence, Lease, Record, Revision, Strength};
@@ -46,7 +46,12 @@ impl CrashingStore {
         Self { store, point, changes: AtomicU64::new(0) }
     }
 
-    fn change<T: Send + 'static>(&self, name: &'static str, key: &Key, make: impl FnOnce() -> Answer<T>) -> Answer<T> {
+    fn change<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        key: &Key,
+        make: impl FnOnce() -> StoreAnswer<T>,
+    ) -> StoreAnswer<T> {
         let is_point = self.changes.fetch_add(1, Ordering::Relaxed) + 1 == self.point.change;
         if !is_point {
             return make();
@@ -73,58 +78,65 @@ fn end(name: &str, kind: &str, when: &str) {
 }
 
 impl DurableStore for CrashingStore {
-    fn get(&self, key: &Key) -> Answer<Option<Record>> {
+    fn get(&self, key: &Key) -> StoreAnswer<Option<Record>> {
         self.store.get(key)
     }
 
-    fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, strength: Strength) -> Answer<Revision> {
+    fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, strength: Strength) -> StoreAnswer<Revision> {
         self.change("put", key, || self.store.put(key, value, expected, strength))
     }
 
-    fn remove(&self, key: &Key, expected: Expected, strength: Strength) -> Answer<()> {
+    fn remove(&self, key: &Key, expected: Expected, strength: Strength) -> StoreAnswer<()> {
         self.change("remove", key, || self.store.remove(key, expected, strength))
     }
 
-    fn list(&self, prefix: &Key, after: Option<&Key>, most: u32) -> Answer<Vec<(Key, Record)>> {
+    fn list(&self, prefix: &Key, after: Option<&Key>, most: u32) -> StoreAnswer<Vec<(Key, Record)>> {
         self.store.list(prefix, after, most)
     }
 
-    fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> Answer<()> {
+    fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> StoreAnswer<()> {
         self.change("append", log, || self.store.append(log, fence, next, entries, strength))
     }
 
-    fn read(&self, log: &Key, from: u64, most_bytes: u64) -> Answer<Entries> {
+    fn read(&self, log: &Key, from: u64, most_bytes: u64) -> StoreAnswer<Entries> {
         self.store.read(log, from, most_bytes)
     }
 
-    fn trim(&self, log: &Key, fence: Fence, before: u64) -> Answer<()> {
+    fn trim(&self, log: &Key, fence: Fence, before: u64) -> StoreAnswer<()> {
         self.change("trim", log, || self.store.trim(log, fence, before))
     }
 
-    fn replace(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> Answer<()> {
+    fn replace(
+        &self,
+        log: &Key,
+        fence: Fence,
+        next: u64,
+        entries: Vec<Vec<u8>>,
+        strength: Strength,
+    ) -> StoreAnswer<()> {
         self.change("replace", log, || self.store.replace(log, fence, next, entries, strength))
     }
 
-    fn remove_log(&self, log: &Key) -> Answer<()> {
+    fn remove_log(&self, log: &Key) -> StoreAnswer<()> {
         self.change("remove log", log, || self.store.remove_log(log))
     }
 
-    fn acquire(&self, name: &Key, holder: &str, time: Duration) -> Answer<Option<Lease>> {
+    fn acquire(&self, name: &Key, holder: &str, time: Duration) -> StoreAnswer<Option<Lease>> {
         self.change("acquire", name, || self.store.acquire(name, holder, time))
     }
 
-    fn renew(&self, leases: Vec<Lease>, time: Duration) -> Answer<Vec<Lease>> {
+    fn renew(&self, leases: Vec<Lease>, time: Duration) -> StoreAnswer<Vec<Lease>> {
         match leases.first().map(|lease| lease.name.clone()) {
             Some(name) => self.change("renew", &name, || self.store.renew(leases, time)),
             None => self.store.renew(leases, time),
         }
     }
 
-    fn expired(&self, prefix: &Key) -> Answer<Vec<Lease>> {
+    fn expired(&self, prefix: &Key) -> StoreAnswer<Vec<Lease>> {
         self.store.expired(prefix)
     }
 
-    fn release(&self, lease: &Lease) -> Answer<()> {
+    fn release(&self, lease: &Lease) -> StoreAnswer<()> {
         self.change("release", &lease.name, || self.store.release(lease))
     }
 

@@ -1,6 +1,6 @@
 //! A store in memory, for tests and for a host without a folder: it keeps the contract as long as the process lives.
 
-use super::contract::{Answer, DurableStore};
+use super::contract::{DurableStore, StoreAnswer};
 use super::error::DurableError;
 use super::key::Key;
 use super::types::{Entries, Expected, Fence, Lease, Record, Revision, Strength};
@@ -96,18 +96,18 @@ impl MemoryStore {
     fn answer<T: Send + 'static>(
         &self,
         request: impl FnOnce(&mut State, Duration) -> Result<T, DurableError>,
-    ) -> Answer<T> {
+    ) -> StoreAnswer<T> {
         let answer = request(&mut self.state.lock(), self.clock.awake());
         Box::pin(std::future::ready(answer))
     }
 }
 
 impl DurableStore for MemoryStore {
-    fn get(&self, key: &Key) -> Answer<Option<Record>> {
+    fn get(&self, key: &Key) -> StoreAnswer<Option<Record>> {
         self.answer(|state, _| Ok(state.records.get(key).cloned()))
     }
 
-    fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, _: Strength) -> Answer<Revision> {
+    fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, _: Strength) -> StoreAnswer<Revision> {
         self.answer(|state, _| {
             state.check(key, expected)?;
             state.has_room()?;
@@ -117,7 +117,7 @@ impl DurableStore for MemoryStore {
         })
     }
 
-    fn remove(&self, key: &Key, expected: Expected, _: Strength) -> Answer<()> {
+    fn remove(&self, key: &Key, expected: Expected, _: Strength) -> StoreAnswer<()> {
         self.answer(|state, _| {
             state.check(key, expected)?;
             state.records.remove(key);
@@ -125,7 +125,7 @@ impl DurableStore for MemoryStore {
         })
     }
 
-    fn list(&self, prefix: &Key, after: Option<&Key>, most: u32) -> Answer<Vec<(Key, Record)>> {
+    fn list(&self, prefix: &Key, after: Option<&Key>, most: u32) -> StoreAnswer<Vec<(Key, Record)>> {
         self.answer(|state, _| {
             let begin = format!("{prefix}/");
             let after = Bound::Excluded(after.max(Some(prefix)).unwrap_or(prefix));
@@ -135,14 +135,14 @@ impl DurableStore for MemoryStore {
         })
     }
 
-    fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, _: Strength) -> Answer<()> {
+    fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, _: Strength) -> StoreAnswer<()> {
         self.answer(|state, _| {
             state.writable(log, fence, next)?.entries.extend(entries);
             Ok(())
         })
     }
 
-    fn read(&self, log: &Key, from: u64, most_bytes: u64) -> Answer<Entries> {
+    fn read(&self, log: &Key, from: u64, most_bytes: u64) -> StoreAnswer<Entries> {
         self.answer(|state, _| {
             let Some(log) = state.logs.get(log) else { return Ok(Entries::default()) };
             let first = from.clamp(log.first, log.next());
@@ -156,7 +156,7 @@ impl DurableStore for MemoryStore {
         })
     }
 
-    fn trim(&self, log: &Key, fence: Fence, before: u64) -> Answer<()> {
+    fn trim(&self, log: &Key, fence: Fence, before: u64) -> StoreAnswer<()> {
         self.answer(|state, _| {
             let Some(log) = state.logs.get_mut(log) else { return Ok(()) };
             if fence < log.fence {
@@ -169,7 +169,7 @@ impl DurableStore for MemoryStore {
         })
     }
 
-    fn replace(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, _: Strength) -> Answer<()> {
+    fn replace(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, _: Strength) -> StoreAnswer<()> {
         self.answer(|state, _| {
             let log = state.writable(log, fence, next)?;
             (log.first, log.entries) = (next, entries);
@@ -177,14 +177,14 @@ impl DurableStore for MemoryStore {
         })
     }
 
-    fn remove_log(&self, log: &Key) -> Answer<()> {
+    fn remove_log(&self, log: &Key) -> StoreAnswer<()> {
         self.answer(|state, _| {
             state.logs.remove(log);
             Ok(())
         })
     }
 
-    fn acquire(&self, name: &Key, holder: &str, time: Duration) -> Answer<Option<Lease>> {
+    fn acquire(&self, name: &Key, holder: &str, time: Duration) -> StoreAnswer<Option<Lease>> {
         self.answer(|state, now| {
             if state.leases.get(name).is_some_and(|(lease, end)| *end > now && lease.holder != holder) {
                 return Ok(None);
@@ -195,14 +195,14 @@ impl DurableStore for MemoryStore {
         })
     }
 
-    fn renew(&self, mut leases: Vec<Lease>, time: Duration) -> Answer<Vec<Lease>> {
+    fn renew(&self, mut leases: Vec<Lease>, time: Duration) -> StoreAnswer<Vec<Lease>> {
         self.answer(|state, now| {
             leases.retain(|lease| state.end_of(lease).map(|end| *end = now + time).is_none());
             Ok(leases)
         })
     }
 
-    fn expired(&self, prefix: &Key) -> Answer<Vec<Lease>> {
+    fn expired(&self, prefix: &Key) -> StoreAnswer<Vec<Lease>> {
         self.answer(|state, now| {
             let begin = format!("{prefix}/");
             let expired =
@@ -211,7 +211,7 @@ impl DurableStore for MemoryStore {
         })
     }
 
-    fn release(&self, lease: &Lease) -> Answer<()> {
+    fn release(&self, lease: &Lease) -> StoreAnswer<()> {
         self.answer(|state, _| {
             if state.end_of(lease).is_some() {
                 state.leases.remove(&lease.name);
@@ -243,7 +243,7 @@ mod tests {
 
     #[tokio::test]
     async fn it_keeps_the_contract() {
-        let clock = Arc::new(ManualClock::default());
+        let clock = ManualClock::new();
         check(&Bed(MemoryStore::new(clock.clone()), clock)).await;
     }
 }

@@ -23,7 +23,7 @@ mod memory;
 mod types;
 mod unusable;
 
-pub use contract::{Answer, DurableStore};
+pub use contract::{DurableStore, StoreAnswer};
 #[cfg(debug_assertions)]
 pub use crash_points::{CrashPoint, CrashingStore};
 pub use error::DurableError;

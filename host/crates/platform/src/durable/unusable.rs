@@ -1,6 +1,6 @@
 //! The store of a host that cannot use the one it was given: it keeps nothing, and says why.
 
-use super::contract::{Answer, DurableStore};
+use super::contract::{DurableStore, StoreAnswer};
 use super::error::DurableError;
 use super::key::Key;
 use super::types::{Entries, Expected, Fence, Lease, Record, Revision, Strength};
@@ -14,7 +14,7 @@ impl UnusableStore {
         Self(why)
     }
 
-    fn refuse<T: Send + 'static>(&self) -> Answer<T> {
+    fn refuse<T: Send + 'static>(&self) -> StoreAnswer<T> {
         Box::pin(std::future::ready(Err(self.error())))
     }
 
@@ -24,55 +24,55 @@ impl UnusableStore {
 }
 
 impl DurableStore for UnusableStore {
-    fn get(&self, _: &Key) -> Answer<Option<Record>> {
+    fn get(&self, _: &Key) -> StoreAnswer<Option<Record>> {
         self.refuse()
     }
 
-    fn put(&self, _: &Key, _: Vec<u8>, _: Expected, _: Strength) -> Answer<Revision> {
+    fn put(&self, _: &Key, _: Vec<u8>, _: Expected, _: Strength) -> StoreAnswer<Revision> {
         self.refuse()
     }
 
-    fn remove(&self, _: &Key, _: Expected, _: Strength) -> Answer<()> {
+    fn remove(&self, _: &Key, _: Expected, _: Strength) -> StoreAnswer<()> {
         self.refuse()
     }
 
-    fn list(&self, _: &Key, _: Option<&Key>, _: u32) -> Answer<Vec<(Key, Record)>> {
+    fn list(&self, _: &Key, _: Option<&Key>, _: u32) -> StoreAnswer<Vec<(Key, Record)>> {
         self.refuse()
     }
 
-    fn append(&self, _: &Key, _: Fence, _: u64, _: Vec<Vec<u8>>, _: Strength) -> Answer<()> {
+    fn append(&self, _: &Key, _: Fence, _: u64, _: Vec<Vec<u8>>, _: Strength) -> StoreAnswer<()> {
         self.refuse()
     }
 
-    fn read(&self, _: &Key, _: u64, _: u64) -> Answer<Entries> {
+    fn read(&self, _: &Key, _: u64, _: u64) -> StoreAnswer<Entries> {
         self.refuse()
     }
 
-    fn trim(&self, _: &Key, _: Fence, _: u64) -> Answer<()> {
+    fn trim(&self, _: &Key, _: Fence, _: u64) -> StoreAnswer<()> {
         self.refuse()
     }
 
-    fn replace(&self, _: &Key, _: Fence, _: u64, _: Vec<Vec<u8>>, _: Strength) -> Answer<()> {
+    fn replace(&self, _: &Key, _: Fence, _: u64, _: Vec<Vec<u8>>, _: Strength) -> StoreAnswer<()> {
         self.refuse()
     }
 
-    fn remove_log(&self, _: &Key) -> Answer<()> {
+    fn remove_log(&self, _: &Key) -> StoreAnswer<()> {
         self.refuse()
     }
 
-    fn acquire(&self, _: &Key, _: &str, _: Duration) -> Answer<Option<Lease>> {
+    fn acquire(&self, _: &Key, _: &str, _: Duration) -> StoreAnswer<Option<Lease>> {
         self.refuse()
     }
 
-    fn renew(&self, _: Vec<Lease>, _: Duration) -> Answer<Vec<Lease>> {
+    fn renew(&self, _: Vec<Lease>, _: Duration) -> StoreAnswer<Vec<Lease>> {
         self.refuse()
     }
 
-    fn expired(&self, _: &Key) -> Answer<Vec<Lease>> {
+    fn expired(&self, _: &Key) -> StoreAnswer<Vec<Lease>> {
         self.refuse()
     }
 
-    fn release(&self, _: &Lease) -> Answer<()> {
+    fn release(&self, _: &Lease) -> StoreAnswer<()> {
         self.refuse()
     }
 

@@ -1,7 +1,7 @@
 //! The process that starts programs for a server that is confined.
 
 use super::program::{Pipes, Program};
-use super::wire::{Reply, Request, receive, send};
+use super::wire::{HelperReply, Request, receive, send};
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::AsFd as _;
@@ -41,10 +41,10 @@ pub fn run_helper(socket: UnixStream) -> io::Result<()> {
             Request::Start(place) => match programs.start(&known, place) {
                 Ok((id, pipes)) => {
                     let pipes: Vec<_> = pipes.iter().map(|pipe| pipe.as_fd()).collect();
-                    send(&socket, &Reply::Started(id), &pipes)?;
+                    send(&socket, &HelperReply::Started(id), &pipes)?;
                 }
                 Err(error) => {
-                    let failed = Reply::Failed { code: error.raw_os_error(), text: error.to_string() };
+                    let failed = HelperReply::Failed { code: error.raw_os_error(), text: error.to_string() };
                     send(&socket, &failed, &[])?;
                 }
             },

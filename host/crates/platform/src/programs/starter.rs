@@ -2,7 +2,7 @@
 
 use super::helper::HELPER_COMMAND;
 use super::program::Program;
-use super::wire::{self, Reply, Request};
+use super::wire::{self, HelperReply, Request};
 use crate::sync::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
@@ -89,9 +89,9 @@ impl ProgramStarter {
                     helper_is_gone(error)
                 })?;
                 match reply {
-                    Reply::Started(id) => (Life::Helpers(shared.clone(), id), pipes),
-                    Reply::Failed { code: Some(code), .. } => return Err(io::Error::from_raw_os_error(code)),
-                    Reply::Failed { code: None, text } => return Err(io::Error::other(text)),
+                    HelperReply::Started(id) => (Life::Helpers(shared.clone(), id), pipes),
+                    HelperReply::Failed { code: Some(code), .. } => return Err(io::Error::from_raw_os_error(code)),
+                    HelperReply::Failed { code: None, text } => return Err(io::Error::other(text)),
                 }
             }
         };

@@ -26,7 +26,7 @@ pub(super) enum Request {
 }
 
 #[derive(Serialize, Deserialize)]
-pub(super) enum Reply {
+pub(super) enum HelperReply {
     /// With its pipes beside it.
     Started(u64),
     Failed {

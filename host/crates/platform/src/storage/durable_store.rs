@@ -13,7 +13,7 @@ use super::worker::{Setup, Worker};
 use super::{durable_leases as leases, durable_logs as logs, durable_records as records, durable_tables as tables};
 use crate::clock::Clock;
 use crate::durable::{
-    Answer, DurableError, DurableStore, Entries, Expected, Fence, Key, Lease, Record, Revision, Strength,
+    DurableError, DurableStore, Entries, Expected, Fence, Key, Lease, Record, Revision, StoreAnswer, Strength,
 };
 use rusqlite::{Connection, TransactionBehavior};
 use std::path::Path;
@@ -98,7 +98,7 @@ impl SqliteStore {
         &self,
         time: Time,
         job: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Answer<T> {
+    ) -> StoreAnswer<T> {
         let (answer, pending) = oneshot::channel();
         let done = move |result: Result<T, StorageError>| {
             // The caller may not wait for it.
@@ -126,7 +126,7 @@ impl SqliteStore {
         (strength, time): (Strength, Time),
         bytes: u64,
         job: impl FnMut(&Connection) -> rusqlite::Result<Result<T, DurableError>> + Send + 'static,
-    ) -> Answer<T> {
+    ) -> StoreAnswer<T> {
         let (answer, pending) = oneshot::channel();
         let (waiting, most, cost) = (self.waiting.clone(), self.limits.queue, bytes + CHANGE_COST);
         if waiting.fetch_add(cost, Ordering::Relaxed) + cost > most {
@@ -159,7 +159,7 @@ impl SqliteStore {
     }
 }
 
-fn answered<T: Send + 'static>(pending: oneshot::Receiver<Result<T, DurableError>>) -> Answer<T> {
+fn answered<T: Send + 'static>(pending: oneshot::Receiver<Result<T, DurableError>>) -> StoreAnswer<T> {
     Box::pin(async move { pending.await.unwrap_or(Err(DurableError::Closed)) })
 }
 
@@ -183,7 +183,7 @@ impl SqliteStore {
         next: u64,
         entries: Vec<Vec<u8>>,
         strength: Strength,
-    ) -> Answer<()> {
+    ) -> StoreAnswer<()> {
         let (log, fits, most) = (log.clone(), self.fits(&entries), self.limits.log);
         let bytes = entries.iter().map(|entry| entry.len() as u64).sum();
         self.change((strength, time), bytes, move |connection| match &fits {
@@ -194,12 +194,12 @@ impl SqliteStore {
 }
 
 impl DurableStore for SqliteStore {
-    fn get(&self, key: &Key) -> Answer<Option<Record>> {
+    fn get(&self, key: &Key) -> StoreAnswer<Option<Record>> {
         let key = key.clone();
         self.read_with(Time::Short, move |connection| records::get(connection, &key))
     }
 
-    fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, strength: Strength) -> Answer<Revision> {
+    fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, strength: Strength) -> StoreAnswer<Revision> {
         let (key, fits) = (key.clone(), self.fits([&value]));
         self.change((strength, Time::Short), value.len() as u64, move |connection| match &fits {
             Ok(()) => records::put(connection, &key, &value, expected),
@@ -207,60 +207,67 @@ impl DurableStore for SqliteStore {
         })
     }
 
-    fn remove(&self, key: &Key, expected: Expected, strength: Strength) -> Answer<()> {
+    fn remove(&self, key: &Key, expected: Expected, strength: Strength) -> StoreAnswer<()> {
         let key = key.clone();
         self.change((strength, Time::Short), 0, move |connection| records::remove(connection, &key, expected))
     }
 
-    fn list(&self, prefix: &Key, after: Option<&Key>, most: u32) -> Answer<Vec<(Key, Record)>> {
+    fn list(&self, prefix: &Key, after: Option<&Key>, most: u32) -> StoreAnswer<Vec<(Key, Record)>> {
         let (prefix, after) = (prefix.clone(), after.cloned());
         self.read_with(Time::Short, move |connection| records::list(connection, &prefix, after.as_ref(), most))
     }
 
-    fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> Answer<()> {
+    fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> StoreAnswer<()> {
         self.write_log((logs::append, Time::Short), log, fence, next, entries, strength)
     }
 
-    fn read(&self, log: &Key, from: u64, most_bytes: u64) -> Answer<Entries> {
+    fn read(&self, log: &Key, from: u64, most_bytes: u64) -> StoreAnswer<Entries> {
         let log = log.clone();
         let time = if most_bytes <= MOST_READ_AT_ONCE { Time::Short } else { Time::Long };
         self.read_with(time, move |connection| logs::read(connection, &log, from, most_bytes))
     }
 
-    fn trim(&self, log: &Key, fence: Fence, before: u64) -> Answer<()> {
+    fn trim(&self, log: &Key, fence: Fence, before: u64) -> StoreAnswer<()> {
         let log = log.clone();
         self.change((Strength::Process, Time::Long), 0, move |connection| logs::trim(connection, &log, fence, before))
     }
 
-    fn replace(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> Answer<()> {
+    fn replace(
+        &self,
+        log: &Key,
+        fence: Fence,
+        next: u64,
+        entries: Vec<Vec<u8>>,
+        strength: Strength,
+    ) -> StoreAnswer<()> {
         self.write_log((logs::replace, Time::Long), log, fence, next, entries, strength)
     }
 
-    fn remove_log(&self, log: &Key) -> Answer<()> {
+    fn remove_log(&self, log: &Key) -> StoreAnswer<()> {
         let log = log.clone();
         self.change((Strength::Process, Time::Long), 0, move |connection| logs::remove(connection, &log).map(Ok))
     }
 
-    fn acquire(&self, name: &Key, holder: &str, time: Duration) -> Answer<Option<Lease>> {
+    fn acquire(&self, name: &Key, holder: &str, time: Duration) -> StoreAnswer<Option<Lease>> {
         let (name, holder, clock) = (name.clone(), holder.to_owned(), self.clock.clone());
         self.change((Strength::Process, Time::Short), 0, move |connection| {
             leases::acquire(connection, &name, &holder, time, clock.awake()).map(Ok)
         })
     }
 
-    fn renew(&self, leases: Vec<Lease>, time: Duration) -> Answer<Vec<Lease>> {
+    fn renew(&self, leases: Vec<Lease>, time: Duration) -> StoreAnswer<Vec<Lease>> {
         let clock = self.clock.clone();
         self.change((Strength::Process, Time::Long), 0, move |connection| {
             leases::renew(connection, &leases, time, clock.awake()).map(Ok)
         })
     }
 
-    fn expired(&self, prefix: &Key) -> Answer<Vec<Lease>> {
+    fn expired(&self, prefix: &Key) -> StoreAnswer<Vec<Lease>> {
         let (prefix, clock) = (prefix.clone(), self.clock.clone());
         self.read_with(Time::Long, move |connection| leases::expired(connection, &prefix, clock.awake()))
     }
 
-    fn release(&self, lease: &Lease) -> Answer<()> {
+    fn release(&self, lease: &Lease) -> StoreAnswer<()> {
         let lease = lease.clone();
         self.change((Strength::Process, Time::Short), 0, move |connection| leases::release(connection, &lease).map(Ok))
     }

@@ -23,7 +23,7 @@ async fn append(storage: &SessionStore, key: StreamKey, number: u32, message: &s
 #[tokio::test]
 async fn what_was_said_outlives_the_process() {
     let folder = tempfile::tempdir().unwrap();
-    let open = || SessionStore::open(folder.path(), Arc::new(ManualClock::default())).unwrap();
+    let open = || SessionStore::open(folder.path(), ManualClock::new()).unwrap();
     let storage = open();
     assert_eq!(storage.admit("s".into(), "p".into(), QUOTA).await.unwrap(), SessionAdmission::Admitted);
     assert_eq!(storage.handshake("s".into(), "p".into()).await.unwrap(), None, "not introduced yet");
@@ -56,7 +56,7 @@ async fn what_was_said_outlives_the_process() {
 #[tokio::test]
 async fn streams_whose_calls_wait_are_not_abandoned() {
     let folder = tempfile::tempdir().unwrap();
-    let open = || SessionStore::open(folder.path(), Arc::new(ManualClock::default())).unwrap();
+    let open = || SessionStore::open(folder.path(), ManualClock::new()).unwrap();
     let storage = open();
     let _ = storage.admit("s".into(), "p".into(), QUOTA).await.unwrap();
     let opened = |token: &str| storage.open_stream("s".into(), token.into(), format!("\"{token}\""));
@@ -88,7 +88,7 @@ async fn streams_whose_calls_wait_are_not_abandoned() {
 #[tokio::test]
 async fn a_burst_keeps_its_order_and_a_failed_job_stands_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let storage = SessionStore::open(folder.path(), Arc::new(ManualClock::default())).unwrap();
+    let storage = SessionStore::open(folder.path(), ManualClock::new()).unwrap();
     let _ = storage.admit("s".into(), "p".into(), QUOTA).await.unwrap();
     let key = storage.open_stream("s".into(), "t".into(), "1".into()).await.unwrap();
     let order = Arc::new(crate::sync::Mutex::new(Vec::new()));
@@ -112,10 +112,10 @@ async fn a_burst_keeps_its_order_and_a_failed_job_stands_alone() {
 #[tokio::test]
 async fn there_is_room_for_so_many() {
     let folder = tempfile::tempdir().unwrap();
-    let clock = Arc::new(ManualClock::default());
+    let clock = ManualClock::new();
     let storage = SessionStore::open(folder.path(), clock.clone()).unwrap();
     for (at, id, principal) in [(10, "a", "p"), (20, "b", "p"), (30, "c", "q")] {
-        clock.set(Duration::from_secs(at));
+        clock.set_wall(Duration::from_secs(at));
         assert_eq!(storage.admit(id.into(), principal.into(), QUOTA).await.unwrap(), SessionAdmission::Admitted);
     }
     storage.touch(vec!["a".into()]).await.unwrap();
@@ -136,7 +136,7 @@ async fn there_is_room_for_so_many() {
 #[tokio::test]
 async fn old_and_too_much_is_removed_but_never_what_runs() {
     let folder = tempfile::tempdir().unwrap();
-    let storage = SessionStore::open(folder.path(), Arc::new(ManualClock::default())).unwrap();
+    let storage = SessionStore::open(folder.path(), ManualClock::at(Duration::ZERO)).unwrap();
     let _ = storage.admit("s".into(), "p".into(), QUOTA).await.unwrap();
     storage.keep_handshake("s".into(), "hello".into()).await.unwrap();
     let running = storage.open_stream("s".into(), "running".into(), "0".into()).await.unwrap();
@@ -164,7 +164,7 @@ async fn old_and_too_much_is_removed_but_never_what_runs() {
 #[tokio::test]
 async fn what_cannot_be_used_says_so() {
     let folder = tempfile::tempdir().unwrap();
-    let open = || SessionStore::open(folder.path(), Arc::new(ManualClock::default()));
+    let open = || SessionStore::open(folder.path(), ManualClock::new());
     let said = |result: Result<SessionStore, StorageError>| result.err().unwrap().to_string();
     let first = open().unwrap();
     assert!(said(open()).contains("in use by another portcullis"));
@@ -188,6 +188,6 @@ async fn what_cannot_be_used_says_so() {
     assert!(said(open()).contains("others on this machine can write to it"));
     let under_a_file = folder.path().join("file");
     std::fs::write(&under_a_file, "").unwrap();
-    let said = said(SessionStore::open(&under_a_file.join("state"), Arc::new(ManualClock::default())));
+    let said = said(SessionStore::open(&under_a_file.join("state"), ManualClock::new()));
     assert!(said.contains("set PORTCULLIS_STATE or server.state"), "{said}");
 }

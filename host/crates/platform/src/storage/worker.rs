@@ -3,7 +3,7 @@
 use super::error::StorageError;
 use super::health::Health;
 use super::job::{Afterwards, DatabaseJob, Job};
-use super::owner::{Owner, Repair, WalLength};
+use super::owner::{Repair, WalLength, WriterConnection};
 use crate::durable::Strength;
 use crate::sync::Mutex;
 use rusqlite::{Connection, TransactionBehavior};
@@ -25,7 +25,7 @@ const REPAIR_EVERY: Duration = Duration::from_secs(1);
 const PRUNE_AFTER: usize = 4_096;
 
 /// A job that runs regularly.
-pub(super) type Upkeep = Arc<dyn Fn(&Connection) -> rusqlite::Result<()> + Send + Sync>;
+pub(super) type RegularJob = Arc<dyn Fn(&Connection) -> rusqlite::Result<()> + Send + Sync>;
 
 enum Order {
     Job(Box<dyn Job>),
@@ -36,7 +36,7 @@ enum Order {
 pub(super) struct Worker {
     orders: Sender<Order>,
     strength: Strength,
-    owner: Arc<Mutex<Owner>>,
+    owner: Arc<Mutex<WriterConnection>>,
     /// Orders that the thread has not begun to do.
     queued: Arc<AtomicUsize>,
 }
@@ -48,7 +48,7 @@ pub(super) struct Setup {
     pub(super) kind: TransactionBehavior,
     /// Of jobs that do not say another.
     pub(super) strength: Strength,
-    pub(super) upkeep: Option<Upkeep>,
+    pub(super) upkeep: Option<RegularJob>,
     /// Opens the database again after an error of the disk.
     pub(super) repair: Option<Repair>,
     pub(super) health: Arc<Health>,
@@ -84,7 +84,7 @@ impl Worker {
     pub(super) fn start(setup: Setup) -> Result<Self, StorageError> {
         let (orders, queue) = channel();
         let Setup { connection, kind, strength, upkeep, repair, health, wal } = setup;
-        let owner = Arc::new(Mutex::new(Owner::new(connection, kind, repair, health, wal)));
+        let owner = Arc::new(Mutex::new(WriterConnection::new(connection, kind, repair, health, wal)));
         let queued = Arc::<AtomicUsize>::default();
         let (owned, taken) = (owner.clone(), queued.clone());
         std::thread::Builder::new()
@@ -172,7 +172,7 @@ impl Worker {
     }
 }
 
-fn run(owner: &Mutex<Owner>, queue: &Receiver<Order>, queued: &AtomicUsize, upkeep: Option<&Upkeep>) {
+fn run(owner: &Mutex<WriterConnection>, queue: &Receiver<Order>, queued: &AtomicUsize, upkeep: Option<&RegularJob>) {
     let mut since_pruned = 0;
     loop {
         let first = match upkeep {

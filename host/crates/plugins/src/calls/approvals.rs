@@ -24,7 +24,7 @@ static FORM: LazyLock<Result<FormSchema, String>> = LazyLock::new(|| FormSchema:
 const SCHEMA: &str = r#"{"type":"object","properties":{"allow":{"type":"string","title":"Allow","oneOf":[{"const":"once","title":"This call"},{"const":"all","title":"All calls of this tool in this run"}]}},"required":["allow"]}"#;
 
 /// What the user of one run has approved.
-pub(super) struct Approvals {
+pub(super) struct ProgramApprovals {
     rule: ApprovalRule,
     clock: Arc<dyn Clock>,
     /// Tools that need no further approval in this run.
@@ -32,7 +32,7 @@ pub(super) struct Approvals {
     next_key: AtomicU64,
 }
 
-impl Approvals {
+impl ProgramApprovals {
     pub(super) fn new(rule: ApprovalRule, clock: Arc<dyn Clock>) -> Self {
         Self { rule, clock, approved: Mutex::default(), next_key: AtomicU64::new(1) }
     }

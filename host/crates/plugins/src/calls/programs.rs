@@ -1,6 +1,6 @@
 //! Code mode: the programs that one plugin runs may call what clients may call, too.
 
-use super::approvals::Approvals;
+use super::approvals::ProgramApprovals;
 use super::local_tools::{self, tools_of};
 use super::runner::Runner;
 use super::tool_access::ToolAccess;
@@ -32,7 +32,7 @@ impl ToolAccess for Programs {
     fn of_call(&self, plugin: &PluginId, agent: Arc<dyn ToolCaller>) -> Arc<dyn ToolCaller> {
         match self.runner.upgrade().filter(|_| *plugin == self.plugin) {
             Some(runner) => {
-                let approvals = Approvals::new(self.rule, runner.clock());
+                let approvals = ProgramApprovals::new(self.rule, runner.clock());
                 let (plugin, catalog) = (self.plugin.clone(), self.catalog.clone());
                 Arc::new(ProgramTools { plugin, catalog, runner, approvals, agent })
             }
@@ -46,7 +46,7 @@ struct ProgramTools {
     plugin: PluginId,
     catalog: Arc<CurrentCatalog>,
     runner: Arc<Runner>,
-    approvals: Approvals,
+    approvals: ProgramApprovals,
     agent: Arc<dyn ToolCaller>,
 }
 

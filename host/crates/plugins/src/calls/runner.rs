@@ -11,7 +11,7 @@ use super::request::{CallParent, CallRequest};
 use super::started_call::StartedCall;
 use super::target::{CallTarget, PluginCall};
 use super::tool_access::ToolAccess;
-use super::upstream_request::Asked;
+use super::upstream_request::UpstreamRequest;
 use crate::catalog::{ItemRequest, Plugin, UpstreamTool};
 use crate::fuel_budgets::FuelBudgets;
 use crate::offer::PluginTool;
@@ -151,10 +151,10 @@ impl Runner {
             CallTarget::Plugin(plugin, call) => self.run_plugin(plugin, call, request).await,
             // Boxed, so that it takes no room in the parked calls of plugins.
             CallTarget::Upstream(tool, arguments) => {
-                Box::pin(self.run_upstream(Asked::Tool(&tool, arguments), request)).await
+                Box::pin(self.run_upstream(UpstreamRequest::Tool(&tool, arguments), request)).await
             }
             CallTarget::UpstreamItem(server, item) => {
-                Box::pin(self.run_upstream(Asked::Item(&server, item), request)).await
+                Box::pin(self.run_upstream(UpstreamRequest::Item(&server, item), request)).await
             }
         }
     }

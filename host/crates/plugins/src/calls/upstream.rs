@@ -4,7 +4,7 @@ use super::answer::{CallUsage, FinishedCall};
 use super::recorder::{CallRecorder, Observers, audit_scope};
 use super::request::{CallParent, CallRequest, Inherited};
 use super::runner::Runner;
-use super::upstream_request::{Asked, Outcome};
+use super::upstream_request::{UpstreamOutcome, UpstreamRequest};
 use platform::telemetry::printable;
 use policy::{Budget, Limits, Lineage, TreeBudget};
 use runtime::engine::{CallError, PausableClock};
@@ -16,7 +16,7 @@ use std::time::Duration;
 const MAX_DEADLINE: Duration = Duration::from_secs(86_400);
 
 impl Runner {
-    pub(super) async fn run_upstream(&self, mut asked: Asked<'_>, request: CallRequest) -> FinishedCall {
+    pub(super) async fn run_upstream(&self, mut asked: UpstreamRequest<'_>, request: CallRequest) -> FinishedCall {
         let id = asked.id().clone();
         let scope = audit_scope(&request.context, &id, None);
         let traceparent = request.context.traceparent.as_deref();
@@ -97,7 +97,7 @@ impl Runner {
             again: None,
         };
         let (parent, lineage, name) = (call.parent.clone(), call.lineage.clone(), asked.recorded().name);
-        let Outcome { answer, has_begun, spent, output_bytes, meta } = asked.ask(call).await;
+        let UpstreamOutcome { answer, has_begun, spent, output_bytes, meta } = asked.ask(call).await;
         let wall = clock.now().saturating_duration_since(began);
         if let Some(budget_source) = budget_source {
             budget_source.settle(spent, pausable_clock.now().saturating_duration_since(started));

@@ -12,13 +12,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// What a server is asked for.
-pub(super) enum Asked<'a> {
+pub(super) enum UpstreamRequest<'a> {
     Tool(&'a UpstreamTool, Arguments),
     Item(&'a UpstreamServer, ItemRequest),
 }
 
 /// What came of it.
-pub(super) struct Outcome {
+pub(super) struct UpstreamOutcome {
     pub(super) answer: Result<CallAnswer, CallError>,
     pub(super) has_begun: bool,
     pub(super) spent: BudgetUsage,
@@ -26,7 +26,7 @@ pub(super) struct Outcome {
     pub(super) meta: Map<String, Value>,
 }
 
-impl Asked<'_> {
+impl UpstreamRequest<'_> {
     pub(super) fn id(&self) -> &PluginId {
         match self {
             Self::Tool(tool, _) => &tool.id,
@@ -67,7 +67,7 @@ impl Asked<'_> {
         }
     }
 
-    pub(super) async fn ask(self, mut call: ReverseCall) -> Outcome {
+    pub(super) async fn ask(self, mut call: ReverseCall) -> UpstreamOutcome {
         let owner = (call.context.principal.clone(), self.id().clone());
         match self {
             Self::Tool(tool, arguments) => {
@@ -76,13 +76,13 @@ impl Asked<'_> {
                 let (output_bytes, has_begun) = (answer.payload_bytes(), may_have_begun(&answer));
                 let answer = work_in_pool_if_large(output_bytes, || owner, move || to_answer(answer, meta)).await;
                 let (answer, meta) = (answer.map(CallAnswer::Tool), Map::new());
-                Outcome { answer, has_begun, spent, output_bytes, meta }
+                UpstreamOutcome { answer, has_begun, spent, output_bytes, meta }
             }
             Self::Item(server, item) => {
                 let ServerOutcome { answer, spent, meta } = server.requests.request(item, call).await;
                 let (output_bytes, has_begun) = (answer.payload_bytes(), may_have_begun(&answer));
                 let answer = answer.map(to_call_answer).map_err(to_call_error);
-                Outcome { answer, has_begun, spent, output_bytes, meta }
+                UpstreamOutcome { answer, has_begun, spent, output_bytes, meta }
             }
         }
     }

@@ -4,7 +4,7 @@ use super::entry::CatalogEntry;
 use super::error::CatalogError;
 use super::missing::MissingPlugins;
 use super::plugin::Plugin;
-use super::snapshot::{Catalog, CatalogRules, Entries};
+use super::snapshot::{Catalog, CatalogEntries, CatalogRules};
 use super::upstream_names::{OwnedNames, expose_named};
 use super::upstream_server::{ListedItem, UpstreamItem, UpstreamServer};
 use super::upstream_tool::UpstreamOffers;
@@ -126,7 +126,7 @@ impl Catalog {
 /// Adds names to those that are there. Refuses names that may be taken for one another or for one of the host's own.
 fn check_distinct<T>(
     what: &'static str,
-    entries: &Entries<T>,
+    entries: &CatalogEntries<T>,
     mut names: OwnedNames,
 ) -> Result<OwnedNames, CatalogError> {
     for (name, entry) in entries {
@@ -147,7 +147,7 @@ fn check_distinct<T>(
 
 /// Adds a plugin's named items, prefixed with the plugin's name where the operator asked for it.
 fn insert_named<T>(
-    entries: &mut Entries<T>,
+    entries: &mut CatalogEntries<T>,
     what: &'static str,
     plugin: &Arc<Plugin>,
     list: fn(&Plugin) -> &[T],

@@ -11,7 +11,7 @@ use runtime::imports::{Prompt, ResourceInfo};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-pub(super) type Entries<T> = BTreeMap<String, CatalogEntry<T>>;
+pub(super) type CatalogEntries<T> = BTreeMap<String, CatalogEntry<T>>;
 
 /// What clients can use, by exposed name or URI, and the agent-side plugins.
 #[derive(Default)]
@@ -19,10 +19,10 @@ pub struct Catalog {
     pub(super) number: u64,
     pub(super) plugins: Vec<Arc<Plugin>>,
     pub(super) agent_plugins: Vec<Arc<Plugin>>,
-    pub(super) tools: Entries<Arc<PluginTool>>,
-    pub(super) prompts: Entries<Prompt>,
-    pub(super) resources: Entries<ResourceInfo>,
-    pub(super) templates: Entries<PluginTemplate>,
+    pub(super) tools: CatalogEntries<Arc<PluginTool>>,
+    pub(super) prompts: CatalogEntries<Prompt>,
+    pub(super) resources: CatalogEntries<ResourceInfo>,
+    pub(super) templates: CatalogEntries<PluginTemplate>,
     pub(super) upstream_tools: BTreeMap<String, Arc<UpstreamTool>>,
     pub(super) upstream_prompts: BTreeMap<String, Arc<UpstreamItem>>,
     pub(super) upstream_resources: BTreeMap<String, UpstreamItem>,
@@ -218,6 +218,6 @@ impl Catalog {
     }
 }
 
-fn in_order<T>(entries: &Entries<T>) -> impl Iterator<Item = (&str, &CatalogEntry<T>)> {
+fn in_order<T>(entries: &CatalogEntries<T>) -> impl Iterator<Item = (&str, &CatalogEntry<T>)> {
     entries.iter().map(|(name, entry)| (name.as_str(), entry))
 }

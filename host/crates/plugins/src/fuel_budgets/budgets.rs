@@ -1,6 +1,6 @@
 //! Who has how much left today.
 
-use super::record::{DAY, DayRecord, Owner, Paid, end_of};
+use super::record::{BudgetOwner, DAY, DayRecord, Paid, end_of};
 use platform::clock::Clock;
 use platform::durable::{DurableError, DurableStore};
 use platform::sync::Mutex;
@@ -16,7 +16,7 @@ pub struct FuelBudgets {
     pub(super) clock: Arc<dyn Clock>,
     /// None if nothing outlives the process.
     pub(super) store: Option<Arc<dyn DurableStore>>,
-    pub(super) days: Mutex<HashMap<Owner, OwnerDay>>,
+    pub(super) days: Mutex<HashMap<BudgetOwner, OwnerDay>>,
     /// Something is to be stored.
     pub(super) changed: Arc<Notify>,
 }
@@ -98,8 +98,9 @@ impl FuelBudgets {
     }
 
     /// Those who pay for a principal's calls, with what each may use in a day.
-    pub(super) fn owners(&self, principal: &Principal) -> impl Iterator<Item = (Owner, FuelOwner, u64)> {
-        let all = [(Owner::Host, FuelOwner::Host), (Owner::Principal(principal.clone()), FuelOwner::Principal)];
+    pub(super) fn owners(&self, principal: &Principal) -> impl Iterator<Item = (BudgetOwner, FuelOwner, u64)> {
+        let all =
+            [(BudgetOwner::Host, FuelOwner::Host), (BudgetOwner::Principal(principal.clone()), FuelOwner::Principal)];
         let limits = self.limits;
         all.into_iter().filter_map(move |(owner, kind)| limits.per_day_of(kind).map(|limit| (owner, kind, limit)))
     }
@@ -130,7 +131,7 @@ impl FuelBudgets {
         }
     }
 
-    pub(super) async fn read(&self, owner: &Owner) -> Result<DayRecord, DurableError> {
+    pub(super) async fn read(&self, owner: &BudgetOwner) -> Result<DayRecord, DurableError> {
         let (Some(store), Ok(key)) = (&self.store, owner.key()) else { return Ok(DayRecord::default()) };
         let Some(record) = store.get(&key).await? else { return Ok(DayRecord::default()) };
         Ok(parse(&record.value))

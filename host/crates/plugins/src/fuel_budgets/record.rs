@@ -11,7 +11,7 @@ pub(super) const PREFIX: &str = "fuel";
 
 /// Whose day it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Owner {
+pub(super) enum BudgetOwner {
     Host,
     Principal(Principal),
 }
@@ -36,7 +36,7 @@ pub(super) struct Paid {
     pub(super) of_its_own: u64,
 }
 
-impl Owner {
+impl BudgetOwner {
     pub(super) fn key(&self) -> Result<Key, InvalidKey> {
         Key::new(match self {
             Self::Host => format!("{PREFIX}/host"),

@@ -1,43 +1,25 @@
 //! Days, tasks that go on in another process, and several processes at one store.
 
 use super::budgets::FuelBudgets;
-use super::record::Owner;
+use super::record::BudgetOwner;
 use futures::FutureExt as _;
-use platform::clock::{Clock, SystemClock};
+use platform::clock::ManualClock;
 use platform::durable::{DurableStore, MemoryStore};
 use policy::{FuelLimits, FuelOwner, Principal};
 use runtime::engine::{CallError, FuelPayer};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const DAY: u64 = 24 * 60 * 60;
 
-/// A clock whose date the test sets, in seconds since 1970.
-struct Calendar(AtomicU64);
-
-impl Clock for Calendar {
-    fn now(&self) -> Instant {
-        SystemClock.now()
-    }
-
-    fn cpu(&self) -> Duration {
-        SystemClock.cpu()
-    }
-
-    fn unix(&self) -> Duration {
-        Duration::from_secs(self.0.load(Ordering::Relaxed))
-    }
-}
-
 struct World {
-    clock: Arc<Calendar>,
+    clock: Arc<ManualClock>,
     store: Arc<dyn DurableStore>,
 }
 
 impl World {
     fn new() -> Self {
-        let clock = Arc::new(Calendar(AtomicU64::new(100 * DAY + 5)));
+        let clock = ManualClock::at(Duration::from_secs(100 * DAY + 5));
         Self { store: Arc::new(MemoryStore::new(clock.clone())), clock }
     }
 
@@ -60,7 +42,7 @@ fn begin(budgets: &Arc<FuelBudgets>, call: &str) -> Box<dyn FuelPayer> {
 }
 
 fn used(budgets: &FuelBudgets) -> u64 {
-    now(budgets.read(&Owner::Principal(alice()))).unwrap().used
+    now(budgets.read(&BudgetOwner::Principal(alice()))).unwrap().used
 }
 
 #[test]
@@ -78,7 +60,7 @@ fn a_day_is_used_up_for_its_owner_and_begins_anew() {
     now(budgets.admit(&bob)).unwrap();
     let payer_of_bob = now(budgets.payer(&bob, "two"));
     assert_eq!(payer_of_bob.pay(39, 0, false).unwrap_err().owner, FuelOwner::Host, "together they have used all");
-    world.clock.0.store(101 * DAY, Ordering::Relaxed);
+    world.clock.set_wall(Duration::from_secs(101 * DAY));
     now(budgets.admit(&alice())).unwrap();
     payer.pay(61, 0, false).unwrap();
     assert_eq!(payer.pay(121, 0, false).unwrap_err().limit, 60);
@@ -104,7 +86,7 @@ fn a_restart_is_no_refill_and_a_task_pays_once() {
     assert!(again.pay(90, 0, true).is_err());
     second.forget(&alice(), "task");
     now(second.save());
-    let stored = now(second.read(&Owner::Principal(alice()))).unwrap();
+    let stored = now(second.read(&BudgetOwner::Principal(alice()))).unwrap();
     assert!(stored.tasks.is_empty() && stored.used == 110, "{stored:?}");
     assert!(now(world.process(None, Some(100)).admit(&alice())).is_err());
 }
@@ -121,7 +103,7 @@ fn a_task_of_an_earlier_process_is_forgotten_and_the_day_is_not() {
     now(second.charge(&alice(), 10));
     now(second.admit(&alice())).unwrap_err();
     now(second.save());
-    let stored = now(second.read(&Owner::Principal(alice()))).unwrap();
+    let stored = now(second.read(&BudgetOwner::Principal(alice()))).unwrap();
     assert!(stored.tasks.is_empty() && stored.used == 100, "{stored:?}");
 }
 
@@ -162,9 +144,9 @@ fn days_that_are_over_are_removed() {
     let budgets = world.process(None, Some(100));
     begin(&budgets, "a").pay(60, 0, false).unwrap();
     now(budgets.save());
-    world.clock.0.store(102 * DAY, Ordering::Relaxed);
+    world.clock.set_wall(Duration::from_secs(102 * DAY));
     now(budgets.remove_old(&*world.store)).unwrap();
-    let key = Owner::Principal(alice()).key().unwrap();
+    let key = BudgetOwner::Principal(alice()).key().unwrap();
     assert!(now(world.store.get(&key)).unwrap().is_none());
 }
 
@@ -190,7 +172,7 @@ fn trees_pay_what_they_use() {
                     1 => {
                         now(budgets.save());
                         before_today += used(&budgets);
-                        world.clock.0.fetch_add(DAY, Ordering::Relaxed);
+                        world.clock.pass(Duration::from_secs(DAY));
                         // The day begins with the next unit that is paid.
                         total += 1;
                         payer.pay(total, 0, true).unwrap();

@@ -1,7 +1,7 @@
 //! Stores what was used, a moment after it was, and forgets days that are over.
 
 use super::budgets::{FuelBudgets, parse};
-use super::record::{DayRecord, Owner, PREFIX};
+use super::record::{BudgetOwner, DayRecord, PREFIX};
 use platform::durable::{DurableError, DurableStore, Expected, Key, Strength};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -25,7 +25,7 @@ impl FuelBudgets {
     /// Stores what is not stored yet.
     pub async fn save(&self) {
         let Some(store) = &self.store else { return };
-        let unsaved: Vec<Owner> = {
+        let unsaved: Vec<BudgetOwner> = {
             let mut days = self.days.lock();
             if days.len() > MOST_IDLE {
                 days.retain(|_, day| !day.is_saved() || day.trees > 0 || !day.now.tasks.is_empty());
@@ -40,7 +40,7 @@ impl FuelBudgets {
     }
 
     /// Adds what was used here to what all processes have used.
-    async fn save_one(&self, store: &dyn DurableStore, owner: &Owner) -> Result<(), DurableError> {
+    async fn save_one(&self, store: &dyn DurableStore, owner: &BudgetOwner) -> Result<(), DurableError> {
         let key = owner.key().map_err(|error| DurableError::Failed(error.to_string()))?;
         loop {
             let stored = store.get(&key).await?;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// A step at which the process or the machine may stop. Tests fail or abort there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CrashPoint {
+pub(super) enum WriteStep {
     /// The list of lock files that use the store is on disk under a temporary name.
     UsersWritten,
     UsersRenamed,
@@ -30,8 +30,8 @@ pub(super) fn replace(
     name: &Path,
     bytes: &[u8],
     mode: u32,
-    written: CrashPoint,
-    renamed: CrashPoint,
+    written: WriteStep,
+    renamed: WriteStep,
 ) -> io::Result<()> {
     let temporary = format!("{TEMP_PREFIX}{:016x}", u64::from_ne_bytes(random_bytes()?));
     let temporary = Path::new(&temporary);
@@ -54,7 +54,7 @@ pub(super) const TEMP_PREFIX: &str = ".portcullis-";
 
 #[cfg(not(test))]
 #[allow(clippy::unnecessary_wraps, reason = "it fails in tests")]
-pub(super) fn reached(_: CrashPoint) -> io::Result<()> {
+pub(super) fn reached(_: WriteStep) -> io::Result<()> {
     Ok(())
 }
 
@@ -64,14 +64,14 @@ pub(super) use testing::reached;
 /// Injects faults at crash points.
 #[cfg(test)]
 pub(super) mod testing {
-    use super::CrashPoint;
+    use super::WriteStep;
     use std::cell::Cell;
     use std::io;
 
     #[derive(Clone, Copy)]
     pub(crate) enum Fault {
-        Fail(CrashPoint),
-        Abort(CrashPoint),
+        Fail(WriteStep),
+        Abort(WriteStep),
     }
 
     thread_local! {
@@ -82,7 +82,7 @@ pub(super) mod testing {
         FAULT.set(fault);
     }
 
-    pub(crate) fn reached(step: CrashPoint) -> io::Result<()> {
+    pub(crate) fn reached(step: WriteStep) -> io::Result<()> {
         match FAULT.get() {
             Some(Fault::Fail(at)) if at == step => Err(io::Error::other("injected failure")),
             Some(Fault::Abort(at)) if at == step => std::process::abort(),

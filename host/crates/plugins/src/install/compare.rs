@@ -7,7 +7,7 @@
 use super::capabilities::{RequestedCapability, requested_capabilities};
 use super::lockfile::PluginVersion;
 use super::proposal::new_requests;
-use super::semver;
+use super::semantic_version;
 use policy::{Access, HttpPattern, Requests, ToolPattern};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -33,7 +33,8 @@ pub enum UpdateVerdict {
 
 /// Decides what happens to a new version. `highest` is the highest version that was ever installed.
 pub fn judge_update(highest: Option<&str>, old: &PluginVersion, new: &PluginVersion) -> UpdateVerdict {
-    let order = highest.map(|highest| (highest, new.version.as_deref().and_then(|new| semver::compare(new, highest))));
+    let order = highest
+        .map(|highest| (highest, new.version.as_deref().and_then(|new| semantic_version::compare(new, highest))));
     if let Some((highest, Some(Ordering::Less))) = order {
         return UpdateVerdict::Downgrade { highest: highest.to_owned() };
     }
@@ -69,7 +70,7 @@ pub fn compare_versions(old: &PluginVersion, new: &PluginVersion) -> Vec<Version
 /// Whether a version is higher than the highest so far. Versions that cannot be compared are not.
 pub(super) fn is_higher(version: Option<&str>, highest: Option<&str>) -> bool {
     match (version, highest) {
-        (Some(version), Some(highest)) => semver::compare(version, highest) == Some(Ordering::Greater),
+        (Some(version), Some(highest)) => semantic_version::compare(version, highest) == Some(Ordering::Greater),
         (Some(_), None) => true,
         (None, _) => false,
     }
@@ -78,7 +79,7 @@ pub(super) fn is_higher(version: Option<&str>, highest: Option<&str>) -> bool {
 fn version(old: &PluginVersion, new: &PluginVersion) -> VersionChange {
     let shown = |version: &PluginVersion| version.version.clone().unwrap_or_else(|| "without version".to_owned());
     let order = match (&old.version, &new.version) {
-        (Some(old), Some(new)) => semver::compare(new, old),
+        (Some(old), Some(new)) => semantic_version::compare(new, old),
         (None, None) => Some(Ordering::Equal),
         (Some(_), None) | (None, Some(_)) => None,
     };

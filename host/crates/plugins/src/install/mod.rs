@@ -13,7 +13,7 @@ mod oci;
 mod proposal;
 mod reference;
 mod review;
-mod semver;
+mod semantic_version;
 mod settings;
 mod signature;
 mod source;

@@ -1,20 +1,20 @@
 //! Which version of a plugin is the newest, by the tags of its repository.
 
-use super::semver;
+use super::semantic_version::{compare, parse};
 use std::cmp::Ordering;
 
 /// Whether a tag names one version, such as `1.2.0`. Others, such as `latest` or `1`, are moved where the plugin is published.
 pub fn is_version(tag: &str) -> bool {
-    semver::is_pre_release(tag).is_some()
+    parse(tag).is_some()
 }
 
 /// The highest version among `tags`, if it is higher than `tag`. Pre-releases count only for whoever has one.
 pub(super) fn newer_tag<'a>(tag: &str, tags: &'a [String]) -> Option<&'a str> {
-    let takes_pre_releases = semver::is_pre_release(tag)?;
+    let takes_pre_releases = !parse(tag)?.pre.is_empty();
     let mut newest = None;
     for other in tags {
-        let is_wanted = semver::is_pre_release(other).is_some_and(|is_one| takes_pre_releases || !is_one);
-        if is_wanted && semver::compare(other, newest.unwrap_or(tag)) == Some(Ordering::Greater) {
+        let is_wanted = parse(other).is_some_and(|other| takes_pre_releases || other.pre.is_empty());
+        if is_wanted && compare(other, newest.unwrap_or(tag)) == Some(Ordering::Greater) {
             newest = Some(other.as_str());
         }
     }

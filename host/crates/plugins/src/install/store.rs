@@ -3,7 +3,7 @@
 //! Several configurations may share a state folder. The file `users` lists the lock files that use the store, so that no
 //! component is removed that one of them still refers to.
 
-use super::atomic_file::{self, CrashPoint, TEMP_PREFIX};
+use super::atomic_file::{self, TEMP_PREFIX, WriteStep};
 use super::lockfile::Lockfile;
 use platform::files::{create_private_folder, replace_file};
 use platform::folder::Folder;
@@ -87,7 +87,7 @@ impl ComponentStore {
 impl ComponentStoreGuard<'_> {
     /// Stores a component. An existing file is written again, since it may be damaged.
     pub(super) fn put(&self, digest: &Digest, bytes: &[u8]) -> Result<(), ComponentStoreError> {
-        let (name, written, renamed) = (file_name(digest), CrashPoint::ComponentWritten, CrashPoint::ComponentRenamed);
+        let (name, written, renamed) = (file_name(digest), WriteStep::ComponentWritten, WriteStep::ComponentRenamed);
         atomic_file::replace(&self.folder, Path::new(&name), bytes, 0o400, written, renamed).map_err(self.store.fail())
     }
 
@@ -118,7 +118,7 @@ impl ComponentStoreGuard<'_> {
                     self.folder.remove_file(Path::new(&name))?;
                 }
             }
-            atomic_file::reached(CrashPoint::Pruned)
+            atomic_file::reached(WriteStep::Pruned)
         };
         pruned().map_err(self.store.fail())
     }
@@ -154,7 +154,7 @@ impl ComponentStoreGuard<'_> {
         }
         users.push(line.into());
         let text: String = users.iter().map(|path| format!("{}\n", path.display())).collect();
-        let (written, renamed) = (CrashPoint::UsersWritten, CrashPoint::UsersRenamed);
+        let (written, renamed) = (WriteStep::UsersWritten, WriteStep::UsersRenamed);
         atomic_file::replace(&self.folder, Path::new(USERS), text.as_bytes(), 0o600, written, renamed)
     }
 }

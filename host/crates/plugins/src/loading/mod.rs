@@ -9,4 +9,4 @@ mod watch;
 
 pub use error::{LoadError, LoadErrorKind};
 pub use loader::{ExaminedComponent, Loader};
-pub use reconcile::{PluginSet, ReadPluginSet, Reconciler};
+pub use reconcile::{PluginReloader, PluginSet, ReadPluginSet};

@@ -31,12 +31,12 @@ pub struct PluginSet {
 /// Reads which plugins should be loaded; the error is a sentence.
 pub type ReadPluginSet = Box<dyn FnMut() -> Result<PluginSet, String> + Send + Sync>;
 
-pub struct Reconciler {
+pub struct PluginReloader {
     plugins: WantedPlugins,
     watch: FileWatch,
 }
 
-impl Reconciler {
+impl PluginReloader {
     /// Starts to load plugins: those that clients see, then those that only other plugins see.
     pub fn start(loader: Arc<Loader>, catalog: Arc<CurrentCatalog>, specs: Vec<PluginSpec>) -> Self {
         // The watch begins before the files are read, so that no change is missed.

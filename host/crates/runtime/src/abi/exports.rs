@@ -10,7 +10,7 @@ use wasmtime::Engine;
 use wasmtime::component::InstancePre;
 
 pub(super) enum Exports {
-    V0_1(Arc<v0_1::Exports>),
+    V0_1(Arc<v0_1::V01Exports>),
     Foreign(Arc<Foreign>),
     Plain(Arc<plain::Functions>),
 }
@@ -25,7 +25,7 @@ impl Exports {
             return Ok(Self::Foreign(Arc::new(foreign)));
         }
         if dialect == Dialect::Portcullis {
-            let exports = v0_1::Exports::find(component);
+            let exports = v0_1::V01Exports::find(component);
             return Ok(Self::V0_1(Arc::new(exports.map_err(|error| LinkError::Export(format!("{error:#}")))?)));
         }
         Ok(Self::Plain(Arc::new(plain::Functions::find(engine, of).map_err(LinkError::Export)?)))

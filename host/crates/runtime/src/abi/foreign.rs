@@ -9,9 +9,9 @@ use wasmtime::component::{Instance, InstancePre};
 use wasmtime::{Engine, Store};
 
 pub(super) enum Foreign {
-    Wasmcp(Box<wasmcp::Exports>),
-    Act(act::Exports),
-    Wasix(wasix::Exports),
+    Wasmcp(Box<wasmcp::WasmcpExports>),
+    Act(act::ActExports),
+    Wasix(wasix::WasixExports),
 }
 
 impl Foreign {
@@ -22,13 +22,14 @@ impl Foreign {
         component: &InstancePre<Guest>,
     ) -> Result<Option<Self>, String> {
         let of = component.component();
-        let wasmcp =
-            |package, version| wasmcp::Exports::find(engine, of, package, version).map(|it| Self::Wasmcp(Box::new(it)));
+        let wasmcp = |package, version| {
+            wasmcp::WasmcpExports::find(engine, of, package, version).map(|it| Self::Wasmcp(Box::new(it)))
+        };
         Ok(Some(match dialect {
             Dialect::Wasmcp20251125 => wasmcp("wasmcp:mcp-v20251125", "2025-11-25")?,
             Dialect::Wasmcp20250618 => wasmcp("wasmcp:mcp-v20250618", "2025-06-18")?,
-            Dialect::ActSync => Self::Act(act::Exports::find(component)?),
-            Dialect::Wasix => Self::Wasix(wasix::Exports::find(engine, of)?),
+            Dialect::ActSync => Self::Act(act::ActExports::find(component)?),
+            Dialect::Wasix => Self::Wasix(wasix::WasixExports::find(engine, of)?),
             Dialect::ActAsync => return Err("it is asynchronous, which this host is not".into()),
             Dialect::Portcullis | Dialect::Plain => return Ok(None),
         }))

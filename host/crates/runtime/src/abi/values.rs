@@ -10,9 +10,9 @@ type Result<T> = wasmtime::Result<T>;
 
 /// The fields of a record that were not taken yet.
 #[derive(Default)]
-pub(super) struct Fields(Vec<(String, Val)>);
+pub(super) struct RecordFields(Vec<(String, Val)>);
 
-impl Fields {
+impl RecordFields {
     pub(super) fn read(value: Val) -> Result<Self> {
         match value {
             Val::Record(fields) => Ok(Self(fields)),

@@ -3,7 +3,7 @@
 use super::artifact;
 use super::cache::CompileCache;
 use super::detached_compile::compile_to_cache;
-use super::incremental::{Built, build};
+use super::incremental::{CompiledCode, build};
 use super::profile::{Engines, Profile};
 use super::worker::{CompileWorker, time_limit};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub struct CompiledComponent<'a> {
     pub component: Component,
     compiler: &'a Compiler,
     /// The engine's fingerprint and the code, if it is not in the cache yet.
-    unsaved: Option<(String, Built)>,
+    unsaved: Option<(String, CompiledCode)>,
 }
 
 impl Compiler {

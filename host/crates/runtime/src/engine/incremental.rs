@@ -14,7 +14,7 @@ use std::ops::Range;
 const STAND_IN: usize = 32;
 
 /// Compiled code that may not be in the cache yet.
-pub(super) struct Built {
+pub(super) struct CompiledCode {
     pub(super) code: TrustedCode,
     /// The note that lets the next build use this code, and where the image is in it.
     image: Option<(String, Range<usize>)>,
@@ -35,14 +35,14 @@ pub(super) async fn build<'a, F: Future<Output = Result<TrustedCode, String>>>(
     cache: &CompileCache,
     component: &'a [u8],
     fingerprint: &str,
-) -> Result<Built, String> {
+) -> Result<CompiledCode, String> {
     let Some(divided) = DividedComponent::divide(component) else {
-        return Ok(Built { code: compile(Cow::Borrowed(component)).await?, image: None });
+        return Ok(CompiledCode { code: compile(Cow::Borrowed(component)).await?, image: None });
     };
     let note = format!("image-{}-{fingerprint}", divided.name_without_image());
     if let Some((code, place)) = reuse(cache, &note, fingerprint, divided.image()) {
         tracing::debug!("only the image of its memory is new");
-        return Ok(Built { code, image: Some((note, place)) });
+        return Ok(CompiledCode { code, image: Some((note, place)) });
     }
     // What was random until now is in the code where the image belongs, and nowhere else.
     let stand_in = random_bytes::<STAND_IN>().map_err(|error| error.to_string())?.map(|byte| byte | 1);
@@ -50,10 +50,10 @@ pub(super) async fn build<'a, F: Future<Output = Result<TrustedCode, String>>>(
     let mut code = compile(Cow::Owned(other)).await?;
     let place = find_image(code.bytes(), &stand_in, divided.image().len());
     match place.filter(|place| code.replace_image(place, divided.image())) {
-        Some(place) => Ok(Built { code, image: Some((note, place)) }),
+        Some(place) => Ok(CompiledCode { code, image: Some((note, place)) }),
         None => {
             tracing::warn!("the compiled code has no image of the memory, compiling once more");
-            Ok(Built { code: compile(Cow::Borrowed(component)).await?, image: None })
+            Ok(CompiledCode { code: compile(Cow::Borrowed(component)).await?, image: None })
         }
     }
 }
@@ -74,7 +74,7 @@ fn find_image(code: &[u8], stand_in: &[u8], length: usize) -> Option<Range<usize
     (is_whole && is_only).then_some(place)
 }
 
-impl Built {
+impl CompiledCode {
     /// Saves the code in the cache, and what the next build needs to use it. Removes what there is no more room for.
     pub(super) fn save(&self, cache: &CompileCache, digest: &str, fingerprint: &str) -> io::Result<()> {
         cache.put_code(digest, fingerprint, &self.code)?;

@@ -12,7 +12,7 @@ use fastrand::Rng;
 use platform::audit::CallAudit;
 use platform::clock::{Clock, SystemClock};
 use platform::durable::{
-    Answer, DurableStore, Entries, Expected, Fence, Key, Lease, MemoryStore, Record, Revision, Strength,
+    DurableStore, Entries, Expected, Fence, Key, Lease, MemoryStore, Record, Revision, StoreAnswer, Strength,
 };
 use policy::{Access, Authority, Limits, Lineage, PluginId, Side, TreeBudget};
 use serde::Serialize;
@@ -33,7 +33,7 @@ const MOST_RECORDS: u64 = 40;
 pub(super) const WEB: &str = "web.test";
 
 /// The data of an instance that has files, and sends requests.
-pub(super) struct Host {
+pub(super) struct ReplayHost {
     wasi: WasiCtx,
     http: WasiHttpCtx,
     hooks: HttpHooks,
@@ -44,7 +44,7 @@ pub(super) struct Host {
     streams: StandardStreams,
 }
 
-impl Host {
+impl ReplayHost {
     pub(super) fn new(folder: &Path, egress: Arc<dyn Egress>, journal: CallJournal) -> Self {
         Self::with_files(folder, OpenFiles::new(64), egress, journal)
     }
@@ -76,25 +76,25 @@ impl Host {
     }
 }
 
-impl WasiView for Host {
+impl WasiView for ReplayHost {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
     }
 }
 
-impl WasiHttpView for Host {
+impl WasiHttpView for ReplayHost {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
         WasiHttpCtxView { hooks: &mut self.hooks, table: &mut self.table, ctx: &mut self.http }
     }
 }
 
-impl HttpHost for Host {
+impl HttpHost for ReplayHost {
     fn hooks(&mut self) -> &mut HttpHooks {
         &mut self.hooks
     }
 }
 
-impl WasiHost for Host {
+impl WasiHost for ReplayHost {
     fn record_refused_path(&mut self, _: RefusedPath) {}
 
     fn requests_files(&self) -> bool {
@@ -139,12 +139,12 @@ pub(super) struct Dying {
     died: Notify,
 }
 
-fn never<T: Send + 'static>() -> Answer<T> {
+fn never<T: Send + 'static>() -> StoreAnswer<T> {
     Box::pin(std::future::pending())
 }
 
 impl DurableStore for Dying {
-    fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> Answer<()> {
+    fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> StoreAnswer<()> {
         let left = self.left.load(Ordering::Relaxed);
         if left == 0 {
             self.died.notify_one();
@@ -159,64 +159,64 @@ impl DurableStore for Dying {
         stored
     }
 
-    fn read(&self, log: &Key, from: u64, most_bytes: u64) -> Answer<Entries> {
+    fn read(&self, log: &Key, from: u64, most_bytes: u64) -> StoreAnswer<Entries> {
         self.inner.read(log, from, most_bytes)
     }
 
-    fn get(&self, _: &Key) -> Answer<Option<Record>> {
+    fn get(&self, _: &Key) -> StoreAnswer<Option<Record>> {
         never()
     }
 
-    fn put(&self, _: &Key, _: Vec<u8>, _: Expected, _: Strength) -> Answer<Revision> {
+    fn put(&self, _: &Key, _: Vec<u8>, _: Expected, _: Strength) -> StoreAnswer<Revision> {
         never()
     }
 
-    fn remove(&self, _: &Key, _: Expected, _: Strength) -> Answer<()> {
+    fn remove(&self, _: &Key, _: Expected, _: Strength) -> StoreAnswer<()> {
         never()
     }
 
-    fn list(&self, _: &Key, _: Option<&Key>, _: u32) -> Answer<Vec<(Key, Record)>> {
+    fn list(&self, _: &Key, _: Option<&Key>, _: u32) -> StoreAnswer<Vec<(Key, Record)>> {
         never()
     }
 
-    fn trim(&self, _: &Key, _: Fence, _: u64) -> Answer<()> {
+    fn trim(&self, _: &Key, _: Fence, _: u64) -> StoreAnswer<()> {
         never()
     }
 
-    fn replace(&self, _: &Key, _: Fence, _: u64, _: Vec<Vec<u8>>, _: Strength) -> Answer<()> {
+    fn replace(&self, _: &Key, _: Fence, _: u64, _: Vec<Vec<u8>>, _: Strength) -> StoreAnswer<()> {
         never()
     }
 
-    fn remove_log(&self, _: &Key) -> Answer<()> {
+    fn remove_log(&self, _: &Key) -> StoreAnswer<()> {
         never()
     }
 
-    fn acquire(&self, _: &Key, _: &str, _: Duration) -> Answer<Option<Lease>> {
+    fn acquire(&self, _: &Key, _: &str, _: Duration) -> StoreAnswer<Option<Lease>> {
         never()
     }
 
-    fn renew(&self, _: Vec<Lease>, _: Duration) -> Answer<Vec<Lease>> {
+    fn renew(&self, _: Vec<Lease>, _: Duration) -> StoreAnswer<Vec<Lease>> {
         never()
     }
 
-    fn expired(&self, _: &Key) -> Answer<Vec<Lease>> {
+    fn expired(&self, _: &Key) -> StoreAnswer<Vec<Lease>> {
         never()
     }
 
-    fn release(&self, _: &Lease) -> Answer<()> {
+    fn release(&self, _: &Lease) -> StoreAnswer<()> {
         never()
     }
 }
 
 /// A call whose process ends after so many records, and another process that goes on with it.
-pub(super) struct Run {
+pub(super) struct ReplayRun {
     pub(super) folder: tempfile::TempDir,
     pub(super) store: Arc<Dying>,
     pub(super) egress: Arc<dyn Egress>,
     pub(super) open_files: Arc<OpenFiles>,
 }
 
-impl Run {
+impl ReplayRun {
     pub(super) fn new(records: u64, answers_last: bool) -> Self {
         let (inner, left) = (MemoryStore::new(Arc::new(SystemClock)), AtomicU64::new(records));
         let store = Dying { inner, left, answers_last, died: Notify::new() };
@@ -233,7 +233,7 @@ impl Run {
         &self,
         rng: &mut Rng,
         ends: u64,
-        call: impl AsyncFn(&mut Store<Host>) -> wasmtime::Result<T>,
+        call: impl AsyncFn(&mut Store<ReplayHost>) -> wasmtime::Result<T>,
     ) -> Result<T, JournalProblem> {
         let mut process = 1;
         loop {
@@ -256,7 +256,7 @@ impl Run {
     pub(super) async fn process<T>(
         &self,
         number: u64,
-        call: impl AsyncFnOnce(&mut Store<Host>) -> wasmtime::Result<T>,
+        call: impl AsyncFnOnce(&mut Store<ReplayHost>) -> wasmtime::Result<T>,
     ) -> Result<(T, u64), Option<JournalProblem>> {
         let key = Key::new("journal/c").unwrap();
         let records = self.store.read(&key, 0, u64::MAX).await.unwrap().entries;
@@ -285,7 +285,7 @@ impl Run {
         let cancel = CancellationToken::new();
         journal.end_with(&cancel);
         let (files, egress) = (self.open_files.clone(), self.egress.clone());
-        let host = Host::with_files(self.folder.path(), files, egress, journal.clone());
+        let host = ReplayHost::with_files(self.folder.path(), files, egress, journal.clone());
         let mut store = Store::new(&Engine::default(), host);
         let told = tokio::select! {
             told = call(&mut store) => told.unwrap(),

@@ -6,7 +6,7 @@ use super::log::{JournalLog, RoomChange};
 use super::records::{NO_ROOM, Records, State, TOO_LONG};
 use super::remark::Remark;
 use platform::clock::Clock;
-use platform::durable::{Answer, DurableError};
+use platform::durable::{DurableError, StoreAnswer};
 use std::ops::Range;
 
 /// The steps of a call that are forgotten, with all below them, and what is put in the place of the first.
@@ -85,11 +85,11 @@ impl Records {
 }
 
 enum Attempt {
-    Stored(Answer<()>),
+    Stored(StoreAnswer<()>),
     /// The records are in memory, or nowhere.
     Done,
     /// There are records in this log that were not read. The answer is there when they can be.
-    Unread(JournalLog, Answer<()>),
+    Unread(JournalLog, StoreAnswer<()>),
 }
 
 impl State {

@@ -2,12 +2,12 @@
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
-use platform::durable::{Answer, DurableError};
+use platform::durable::{DurableError, StoreAnswer};
 use platform::sync::Mutex;
 use std::sync::Arc;
 
 /// Notes that a call is about to do something. An error says that it must not.
-pub type EffectGuard = Arc<dyn Fn() -> Answer<()> + Send + Sync>;
+pub type EffectGuard = Arc<dyn Fn() -> StoreAnswer<()> + Send + Sync>;
 
 /// None: nobody wants to know.
 #[derive(Default)]
@@ -41,7 +41,7 @@ impl FirstEffect {
     }
 
     /// The same with what else has to be stored before.
-    pub(super) fn note_before(&self, stored: Option<Answer<()>>) -> Option<Answer<()>> {
+    pub(super) fn note_before(&self, stored: Option<StoreAnswer<()>>) -> Option<StoreAnswer<()>> {
         let Some(noted) = self.note().filter(|noted| noted.peek() != Some(&Ok(()))) else { return stored };
         Some(Box::pin(async move {
             noted.await?;

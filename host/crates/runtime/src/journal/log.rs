@@ -1,7 +1,7 @@
 //! Where the records of a durable call are stored.
 
 use super::entry::Entry;
-use platform::durable::{Answer, DurableError, DurableStore, Entries, Fence, Key, Strength};
+use platform::durable::{DurableError, DurableStore, Entries, Fence, Key, StoreAnswer, Strength};
 use std::sync::Arc;
 
 /// Bytes that are read at once. Most logs are not longer than the first part, which a store may read without another thread.
@@ -62,7 +62,7 @@ impl JournalLog {
     }
 
     /// Some records from a number on; those of a log that was replaced meanwhile have higher numbers.
-    pub(super) fn read_part(store: &dyn DurableStore, key: &Key, from: u64) -> Answer<Entries> {
+    pub(super) fn read_part(store: &dyn DurableStore, key: &Key, from: u64) -> StoreAnswer<Entries> {
         store.read(key, from, PART)
     }
 

@@ -3,7 +3,7 @@
 
 use super::log::JournalLog;
 use futures::FutureExt as _;
-use platform::durable::{Answer, DurableError};
+use platform::durable::{DurableError, StoreAnswer};
 use platform::sync::Mutex;
 use std::collections::VecDeque;
 use std::ops::Deref;
@@ -54,7 +54,7 @@ struct Write {
     next: u64,
     records: Vec<Vec<u8>>,
     /// None once somebody has waited for it, whatever came of it.
-    answer: Option<Answer<()>>,
+    answer: Option<StoreAnswer<()>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -76,17 +76,17 @@ impl LogWriter {
     }
 
     /// Takes its turn at once, whether or not the answer is waited for.
-    pub(super) fn append(&mut self, records: Vec<Vec<u8>>) -> Answer<()> {
+    pub(super) fn append(&mut self, records: Vec<Vec<u8>>) -> StoreAnswer<()> {
         self.write(WriteKind::Append, records)
     }
 
     /// Puts these records in the place of all. Takes its turn at once, too.
-    pub(super) fn replace(&mut self, records: Vec<Vec<u8>>) -> Answer<()> {
+    pub(super) fn replace(&mut self, records: Vec<Vec<u8>>) -> StoreAnswer<()> {
         self.write(WriteKind::Replace, records)
     }
 
     /// The answer is there when all is stored that was written so far.
-    pub(super) fn flush(&self) -> Answer<()> {
+    pub(super) fn flush(&self) -> StoreAnswer<()> {
         let last = self.unstored.writes.lock().back().map(|write| write.first);
         let unstored = self.unstored.clone();
         Box::pin(async move {
@@ -103,7 +103,7 @@ impl LogWriter {
         self.log.give_up(why);
     }
 
-    fn write(&mut self, kind: WriteKind, records: Vec<Vec<u8>>) -> Answer<()> {
+    fn write(&mut self, kind: WriteKind, records: Vec<Vec<u8>>) -> StoreAnswer<()> {
         let first = self.log.next;
         self.log.next += records.len() as u64;
         let mut writes = self.unstored.writes.lock();
@@ -172,7 +172,7 @@ impl Unstored {
         }
     }
 
-    fn send(&self, kind: WriteKind, first: u64, records: Vec<Vec<u8>>) -> Answer<()> {
+    fn send(&self, kind: WriteKind, first: u64, records: Vec<Vec<u8>>) -> StoreAnswer<()> {
         let JournalLog { store, key, fence, strength, .. } = &self.log;
         match kind {
             WriteKind::Append => store.append(key, *fence, first, records, *strength),

@@ -3,28 +3,9 @@
 use super::entry::Entry;
 use super::{Again, CallJournal, JournalProblem};
 use futures::FutureExt as _;
-use platform::clock::{Clock, SystemClock};
-use platform::sync::Mutex;
+use platform::clock::ManualClock;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-pub(super) struct TestClock(Instant, Mutex<Duration>);
-
-impl TestClock {
-    pub(super) fn new() -> Arc<Self> {
-        Arc::new(Self(SystemClock.now(), Mutex::default()))
-    }
-
-    pub(super) fn pass(&self, time: Duration) {
-        *self.1.lock() += time;
-    }
-}
-
-impl Clock for TestClock {
-    fn now(&self) -> Instant {
-        self.0 + *self.1.lock()
-    }
-}
+use std::time::Duration;
 
 fn poll(journal: &CallJournal, found: Option<u64>) -> Option<u64> {
     journal.begin("look", &()).or_nothing(&None::<u64>).see(|| found)
@@ -34,13 +15,13 @@ fn steps(records: &[Vec<u8>]) -> Vec<String> {
     records.iter().map(|record| Entry::decode(record).unwrap().path.to_string()).collect()
 }
 
-fn again(clock: &Arc<TestClock>, journal: &CallJournal) -> CallJournal {
+fn again(clock: &Arc<ManualClock>, journal: &CallJournal) -> CallJournal {
     CallJournal::resumed(clock.clone(), journal.export().unwrap(), Duration::ZERO).unwrap()
 }
 
 #[test]
 fn finding_nothing_is_recorded_once_a_second() {
-    let clock = TestClock::new();
+    let clock = ManualClock::new();
     let journal = CallJournal::in_memory(clock.clone());
     for _ in 0..1_000 {
         poll(&journal, None);
@@ -57,7 +38,7 @@ fn finding_nothing_is_recorded_once_a_second() {
 
 #[test]
 fn it_is_remarked_how_long_steps_took_and_what_they_are_about() {
-    let clock = TestClock::new();
+    let clock = ManualClock::new();
     let journal = CallJournal::in_memory(clock.clone());
     let wait = |millis| {
         let step = journal.begin("wait", &()).or_nothing(&());
@@ -83,7 +64,7 @@ fn it_is_remarked_how_long_steps_took_and_what_they_are_about() {
 
 #[test]
 fn what_was_told_stays_told_and_what_came_of_nothing_is_asked_again() {
-    let clock = TestClock::new();
+    let clock = ManualClock::new();
     let journal = CallJournal::in_memory(clock.clone());
     let answers = [None, None, Some(3), None, None];
     for answer in answers {
@@ -101,7 +82,7 @@ fn what_was_told_stays_told_and_what_came_of_nothing_is_asked_again() {
 
 #[test]
 fn what_leaves_the_call_is_recorded_behind_what_it_depends_on() {
-    let clock = TestClock::new();
+    let clock = ManualClock::new();
     let journal = CallJournal::in_memory(clock.clone());
     for _ in 0..3 {
         poll(&journal, None);
@@ -133,7 +114,7 @@ fn what_leaves_the_call_is_recorded_behind_what_it_depends_on() {
 
 #[test]
 fn another_step_in_the_place_of_one_that_found_nothing_ends_the_call() {
-    let clock = TestClock::new();
+    let clock = ManualClock::new();
     for effect in [false, true] {
         let journal = CallJournal::in_memory(clock.clone());
         poll(&journal, None);

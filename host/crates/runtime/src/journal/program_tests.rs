@@ -3,11 +3,11 @@
 
 use super::checkpoint::Checkpoint;
 use super::entry::{decode, encode};
-use super::poll_tests::TestClock;
 use super::{Again, CallJournal, JournalLog};
 use fastrand::Rng;
 use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
+use platform::clock::ManualClock;
 use platform::clock::SystemClock;
 use platform::durable::{DurableStore, Fence, Key, MemoryStore, Strength};
 use std::cell::RefCell;
@@ -38,7 +38,7 @@ struct Process {
     world: Rc<RefCell<World>>,
     store: Arc<MemoryStore>,
     key: Key,
-    clock: Arc<TestClock>,
+    clock: Arc<ManualClock>,
 }
 
 impl Process {
@@ -201,7 +201,7 @@ async fn run_programs(programs: Range<u64>) {
     for seed in programs {
         let world = Rc::new(RefCell::new(World { rng: Rng::with_seed(seed), ..World::default() }));
         let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
-        let clock = TestClock::new();
+        let clock = ManualClock::new();
         let mut process = Process { world: world.clone(), store, key: Key::new("journal/c").unwrap(), clock };
         for number in 1.. {
             let (next, journal) = process.next(number).await;

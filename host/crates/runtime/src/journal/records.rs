@@ -12,7 +12,7 @@ use super::remark::Remark;
 use super::snapshot::Snapshot;
 use futures::TryFutureExt as _;
 use platform::clock::Clock;
-use platform::durable::Answer;
+use platform::durable::StoreAnswer;
 use platform::sync::Mutex;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -192,7 +192,7 @@ impl Records {
         arguments: ArgumentsDigest,
         phase: Phase,
         remark: Remark,
-    ) -> Option<Answer<()>> {
+    ) -> Option<StoreAnswer<()>> {
         let mut entry = self.entry(path, import, arguments, phase, remark);
         let mut state = self.state.lock();
         if self.has_left() {
@@ -210,7 +210,7 @@ impl Records {
         arguments: ArgumentsDigest,
         answer: Vec<u8>,
         begun: Instant,
-    ) -> Option<Answer<()>> {
+    ) -> Option<StoreAnswer<()>> {
         let now = self.clock.now();
         let remark = Remark::took(now.saturating_duration_since(begun));
         let entry = self.entry(path, import, arguments, Phase::Ended(answer), remark);
@@ -246,7 +246,7 @@ impl Records {
 
     /// Moves what is in memory to a log, which gets all further records. The answer is there when it is stored; there is none
     /// if the call cannot be replayed.
-    pub(super) fn store_in(&self, log: JournalLog, limits: JournalLimits) -> Option<Answer<()>> {
+    pub(super) fn store_in(&self, log: JournalLog, limits: JournalLimits) -> Option<StoreAnswer<()>> {
         let mut state = self.state.lock();
         if let Some(why) = state.unreplayable {
             log.give_up(why);
@@ -330,7 +330,7 @@ impl State {
         self.kept.clone().filter(|_| self.unreplayable.is_none() && self.problem.is_none())
     }
 
-    fn record(&mut self, entry: &Entry) -> Option<Answer<()>> {
+    fn record(&mut self, entry: &Entry) -> Option<StoreAnswer<()>> {
         let outdated = self.snapshot.outdated();
         match (outdated, self.store(entry)) {
             (Some(outdated), Some(stored)) => Some(Box::pin(outdated.and_then(|()| stored))),
@@ -338,7 +338,7 @@ impl State {
         }
     }
 
-    fn store(&mut self, entry: &Entry) -> Option<Answer<()>> {
+    fn store(&mut self, entry: &Entry) -> Option<StoreAnswer<()>> {
         if self.forgotten.has(&entry.path) {
             return None;
         }

@@ -2,7 +2,7 @@
 
 use super::first_effect::{EffectGuard, Noted};
 use futures::FutureExt as _;
-use platform::durable::Answer;
+use platform::durable::StoreAnswer;
 
 /// None: nothing is kept elsewhere.
 #[derive(Default)]
@@ -21,7 +21,7 @@ impl Snapshot {
     }
 
     /// There is another record. Before anything that depends on it, this must be done.
-    pub(super) fn outdated(&mut self) -> Option<Answer<()>> {
+    pub(super) fn outdated(&mut self) -> Option<StoreAnswer<()>> {
         let removed = match self.0.take()? {
             State::Kept(outdated) => outdated().shared(),
             State::Outdated(removed) if removed.peek() == Some(&Ok(())) => return None,

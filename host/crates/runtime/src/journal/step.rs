@@ -6,7 +6,7 @@ use super::problem::JournalProblem;
 use super::records::{Recorded, Records};
 use super::remark::Remark;
 use super::under_way::EffectUnderWay;
-use platform::durable::Answer;
+use platform::durable::StoreAnswer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub struct Step(pub(super) Option<JournaledStep>);
 /// An effect that has begun, of which the record may still be on its way to the store.
 pub(crate) struct StartedEffect {
     may_have_happened: bool,
-    stored: Option<Answer<()>>,
+    stored: Option<StoreAnswer<()>>,
 }
 
 pub(super) struct JournaledStep {
@@ -358,7 +358,7 @@ impl JournaledStep {
         decoded
     }
 
-    fn add(&self, phase: Phase) -> Option<Answer<()>> {
+    fn add(&self, phase: Phase) -> Option<StoreAnswer<()>> {
         let remark = match &phase {
             Phase::Began | Phase::BeganOnce => Remark::named(self.name.as_deref()),
             _ => Remark::took(self.records.now().saturating_duration_since(self.begun)),
@@ -366,7 +366,7 @@ impl JournaledStep {
         self.records.add(self.path.clone(), self.import, self.arguments, phase, remark)
     }
 
-    fn add_outcome(&self, outcome: &impl Serialize) -> Option<Answer<()>> {
+    fn add_outcome(&self, outcome: &impl Serialize) -> Option<StoreAnswer<()>> {
         let outcome = encode(outcome);
         match &self.poll {
             Some(poll) if poll.nothing == outcome => {
@@ -380,7 +380,7 @@ impl JournaledStep {
         self.wait_until(self.add(phase)).await;
     }
 
-    async fn wait_until(&self, stored: Option<Answer<()>>) {
+    async fn wait_until(&self, stored: Option<StoreAnswer<()>>) {
         let Some(stored) = stored else { return };
         let _waits = self.records.wait_for_store();
         if let Err(error) = stored.await {

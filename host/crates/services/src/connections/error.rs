@@ -1,6 +1,6 @@
 //! Why connected accounts cannot be used, and why a browser cannot continue.
 
-use super::pages::FlowError;
+use super::pages::PageError;
 use platform::outbound::ClientBuildError;
 use platform::storage::TokenStoreError;
 use std::path::PathBuf;
@@ -38,11 +38,11 @@ pub(super) fn log_failure(error: &dyn std::fmt::Display) -> ConnectPageError {
     ConnectPageError::Failed
 }
 
-impl From<FlowError> for ConnectPageError {
-    fn from(lost: FlowError) -> Self {
+impl From<PageError> for ConnectPageError {
+    fn from(lost: PageError) -> Self {
         match lost {
-            FlowError::Unknown => ConnectPageError::Unknown,
-            FlowError::OtherBrowser => ConnectPageError::OtherBrowser,
+            PageError::Unknown => ConnectPageError::Unknown,
+            PageError::OtherBrowser => ConnectPageError::OtherBrowser,
         }
     }
 }

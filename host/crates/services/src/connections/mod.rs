@@ -22,5 +22,5 @@ pub use broker::{CALLBACK_PATH, CONNECT_PATH, ConnectionBroker, OpenPage};
 pub use error::{BrokerError, ConnectPageError};
 pub use login::{LOGIN_PATH, LoggedIn};
 pub use oauth_client::FlowAnswer;
-pub use pages::{ConnectPurpose, FlowError};
+pub use pages::{ConnectPurpose, PageError};
 pub use settings::ConnectionSettings;

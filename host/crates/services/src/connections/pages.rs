@@ -57,7 +57,7 @@ pub(super) struct FlowStart {
 
 /// Why a page or a flow cannot continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FlowError {
+pub enum PageError {
     /// It does not exist or has expired.
     Unknown,
     OtherBrowser,
@@ -88,19 +88,19 @@ impl Pages {
     }
 
     /// The purpose of a page, for a browser that may see it, and whether the page belongs to that browser.
-    pub(super) fn get(&self, id: &str, browser: &str) -> Result<(ConnectPurpose, bool), FlowError> {
+    pub(super) fn get(&self, id: &str, browser: &str) -> Result<(ConnectPurpose, bool), PageError> {
         let mut pages = self.live_pages();
         let page = open_page(&mut pages, id, digest(browser))?;
         Ok((page.purpose.clone(), page.owner.is_some()))
     }
 
     /// The browser goes to log in. The page does not belong to it for that.
-    pub(super) fn start_login(&self, id: &str, browser: &str) -> std::io::Result<Result<FlowStart, FlowError>> {
+    pub(super) fn start_login(&self, id: &str, browser: &str) -> std::io::Result<Result<FlowStart, PageError>> {
         let (start, login) = new_flow(browser)?;
         let mut pages = self.live_pages();
         Ok(open_page(&mut pages, id, login.browser).and_then(|page| {
             if page.logins_begun == MAX_LOGINS {
-                return Err(FlowError::Unknown);
+                return Err(PageError::Unknown);
             }
             page.logins_begun += 1;
             page.logins.push(login);
@@ -113,23 +113,23 @@ impl Pages {
         &self,
         state: &str,
         browser: &str,
-    ) -> Result<(Random, ConnectPurpose, Random), FlowError> {
+    ) -> Result<(Random, ConnectPurpose, Random), PageError> {
         let mut pages = self.live_pages();
         let found = pages.iter_mut().find_map(|(id, page)| {
             let at = page.logins.iter().position(|login| login.state == state)?;
             Some((id, page, at))
         });
-        let (id, page, at) = found.ok_or(FlowError::Unknown)?;
+        let (id, page, at) = found.ok_or(PageError::Unknown)?;
         let browser = digest(browser);
         if page.logins.get(at).is_none_or(|login| login.browser != browser) {
-            return Err(FlowError::OtherBrowser);
+            return Err(PageError::OtherBrowser);
         }
         let login = page.logins.remove(at);
         Ok((id.clone(), page.purpose.clone(), login.verifier))
     }
 
     /// The browser's user has shown to be the page's principal: the page now belongs to the browser.
-    pub(super) fn admit(&self, id: &str, browser: &str) -> Result<(), FlowError> {
+    pub(super) fn admit(&self, id: &str, browser: &str) -> Result<(), PageError> {
         let browser = digest(browser);
         open_page(&mut self.live_pages(), id, browser).map(|page| page.owner = Some(browser))
     }
@@ -139,7 +139,7 @@ impl Pages {
         &self,
         id: &str,
         browser: &str,
-    ) -> std::io::Result<Result<(ConnectPurpose, FlowStart), FlowError>> {
+    ) -> std::io::Result<Result<(ConnectPurpose, FlowStart), PageError>> {
         let (start, flow) = new_flow(browser)?;
         let mut pages = self.live_pages();
         Ok(open_page(&mut pages, id, flow.browser).map(|page| {
@@ -150,23 +150,23 @@ impl Pages {
     }
 
     /// The purpose of the flow with this `state`, if this browser started it.
-    pub(super) fn find_flow(&self, state: &str, browser: &str) -> Result<ConnectPurpose, FlowError> {
+    pub(super) fn find_flow(&self, state: &str, browser: &str) -> Result<ConnectPurpose, PageError> {
         let pages = self.live_pages();
         let (page, flow) = pages
             .values()
             .find_map(|page| Some((page, page.flow.as_ref()?)).filter(|(_, flow)| flow.state == state))
-            .ok_or(FlowError::Unknown)?;
-        if flow.browser == digest(browser) { Ok(page.purpose.clone()) } else { Err(FlowError::OtherBrowser) }
+            .ok_or(PageError::Unknown)?;
+        if flow.browser == digest(browser) { Ok(page.purpose.clone()) } else { Err(PageError::OtherBrowser) }
     }
 
     /// The provider has sent the browser back: removes the page and returns its PKCE verifier.
-    pub(super) fn finish(&self, state: &str, browser: &str) -> Result<(ConnectPurpose, Random), FlowError> {
+    pub(super) fn finish(&self, state: &str, browser: &str) -> Result<(ConnectPurpose, Random), PageError> {
         self.find_flow(state, browser)?;
         let mut pages = self.live_pages();
         let id = pages.iter().find(|(_, page)| page.flow.as_ref().is_some_and(|flow| flow.state == state));
-        let id = id.map(|(id, _)| id.clone()).ok_or(FlowError::Unknown)?;
-        let page = pages.remove(&id).ok_or(FlowError::Unknown)?;
-        page.flow.map(|flow| (page.purpose, flow.verifier)).ok_or(FlowError::Unknown)
+        let id = id.map(|(id, _)| id.clone()).ok_or(PageError::Unknown)?;
+        let page = pages.remove(&id).ok_or(PageError::Unknown)?;
+        page.flow.map(|flow| (page.purpose, flow.verifier)).ok_or(PageError::Unknown)
     }
 
     /// Removes expired pages first.
@@ -179,9 +179,9 @@ impl Pages {
 }
 
 /// The page, unless it belongs to another browser.
-fn open_page<'a>(pages: &'a mut HashMap<Random, Page>, id: &str, browser: [u8; 32]) -> Result<&'a mut Page, FlowError> {
-    let page = pages.get_mut(id).ok_or(FlowError::Unknown)?;
-    if page.owner.is_none_or(|owner| owner == browser) { Ok(page) } else { Err(FlowError::OtherBrowser) }
+fn open_page<'a>(pages: &'a mut HashMap<Random, Page>, id: &str, browser: [u8; 32]) -> Result<&'a mut Page, PageError> {
+    let page = pages.get_mut(id).ok_or(PageError::Unknown)?;
+    if page.owner.is_none_or(|owner| owner == browser) { Ok(page) } else { Err(PageError::OtherBrowser) }
 }
 
 fn new_flow(browser: &str) -> std::io::Result<(FlowStart, Flow)> {
@@ -204,23 +204,11 @@ fn digest(text: &str) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use platform::clock::SystemClock;
+    use platform::clock::ManualClock;
     use policy::Side;
 
-    struct ManualClock(Instant, Mutex<Duration>);
-
-    impl Clock for ManualClock {
-        fn now(&self) -> Instant {
-            self.0 + *self.1.lock()
-        }
-
-        fn unix(&self) -> Duration {
-            Duration::ZERO
-        }
-    }
-
     fn test_pages() -> (Pages, Arc<ManualClock>) {
-        let clock = Arc::new(ManualClock(SystemClock.now(), Mutex::default()));
+        let clock = ManualClock::new();
         (Pages::new(clock.clone()), clock)
     }
 
@@ -237,16 +225,16 @@ mod tests {
         assert_eq!(pages.get(&id, "another"), Ok((purpose("alice"), false)), "no browser has continued yet");
         let (_, start) = pages.start(&id, "cookie").unwrap().ok().unwrap();
         assert_eq!(pages.get(&id, "cookie"), Ok((purpose("alice"), true)));
-        assert_eq!(pages.get(&id, "another"), Err(FlowError::OtherBrowser));
-        assert_eq!(pages.start(&id, "another").unwrap().err(), Some(FlowError::OtherBrowser));
-        assert_eq!(pages.finish(&start.state, "another"), Err(FlowError::OtherBrowser));
-        assert_eq!(pages.finish("made up", "cookie"), Err(FlowError::Unknown));
-        assert_eq!(pages.finish(&id, "cookie"), Err(FlowError::Unknown), "the id is not a state");
+        assert_eq!(pages.get(&id, "another"), Err(PageError::OtherBrowser));
+        assert_eq!(pages.start(&id, "another").unwrap().err(), Some(PageError::OtherBrowser));
+        assert_eq!(pages.finish(&start.state, "another"), Err(PageError::OtherBrowser));
+        assert_eq!(pages.finish("made up", "cookie"), Err(PageError::Unknown));
+        assert_eq!(pages.finish(&id, "cookie"), Err(PageError::Unknown), "the id is not a state");
         let (found, verifier) = pages.finish(&start.state, "cookie").unwrap();
         assert_eq!(found, purpose("alice"));
         assert_eq!(start.challenge, URL_SAFE_NO_PAD.encode(digest(&verifier)));
-        assert_eq!(pages.finish(&start.state, "cookie"), Err(FlowError::Unknown));
-        assert_eq!(pages.get(&id, "cookie"), Err(FlowError::Unknown));
+        assert_eq!(pages.finish(&start.state, "cookie"), Err(PageError::Unknown));
+        assert_eq!(pages.get(&id, "cookie"), Err(PageError::Unknown));
     }
 
     #[test]
@@ -255,7 +243,7 @@ mod tests {
         let id = pages.create(purpose("alice")).unwrap();
         let (_, first) = pages.start(&id, "cookie").unwrap().ok().unwrap();
         let (_, second) = pages.start(&id, "cookie").unwrap().ok().unwrap();
-        assert_eq!(pages.finish(&first.state, "cookie"), Err(FlowError::Unknown));
+        assert_eq!(pages.finish(&first.state, "cookie"), Err(PageError::Unknown));
         assert!(pages.finish(&second.state, "cookie").is_ok());
     }
 
@@ -265,10 +253,10 @@ mod tests {
         let id = pages.create(purpose("alice")).unwrap();
         let (_, start) = pages.start(&id, "cookie").unwrap().ok().unwrap();
         let login = pages.start_login(&id, "cookie").unwrap().ok().unwrap();
-        *clock.1.lock() = LIFETIME;
-        assert_eq!(pages.finish(&start.state, "cookie"), Err(FlowError::Unknown));
-        assert_eq!(pages.finish_login(&login.state, "cookie"), Err(FlowError::Unknown));
-        assert_eq!(pages.get(&id, "cookie"), Err(FlowError::Unknown));
+        clock.pass(LIFETIME);
+        assert_eq!(pages.finish(&start.state, "cookie"), Err(PageError::Unknown));
+        assert_eq!(pages.finish_login(&login.state, "cookie"), Err(PageError::Unknown));
+        assert_eq!(pages.get(&id, "cookie"), Err(PageError::Unknown));
     }
 
     #[test]
@@ -278,20 +266,20 @@ mod tests {
         let start = |browser: &str| pages.start_login(&id, browser).unwrap();
         let (of_bob, login) = (start("bob").ok().unwrap(), start("cookie").ok().unwrap());
         assert_eq!(pages.get(&id, "bob"), Ok((purpose("alice"), false)), "to begin a login shows nothing");
-        assert_eq!(pages.finish_login(&login.state, "bob"), Err(FlowError::OtherBrowser));
-        assert_eq!(pages.finish(&login.state, "cookie"), Err(FlowError::Unknown), "it is not the state of a flow");
+        assert_eq!(pages.finish_login(&login.state, "bob"), Err(PageError::OtherBrowser));
+        assert_eq!(pages.finish(&login.state, "cookie"), Err(PageError::Unknown), "it is not the state of a flow");
         let (page, of, verifier) = pages.finish_login(&login.state, "cookie").unwrap();
         assert_eq!((&page, of), (&id, purpose("alice")));
         assert_eq!(login.challenge, URL_SAFE_NO_PAD.encode(digest(&verifier)));
-        assert_eq!(pages.finish_login(&login.state, "cookie"), Err(FlowError::Unknown));
+        assert_eq!(pages.finish_login(&login.state, "cookie"), Err(PageError::Unknown));
         assert_eq!(pages.admit(&id, "cookie"), Ok(()));
         assert_eq!(pages.get(&id, "cookie"), Ok((purpose("alice"), true)));
-        assert_eq!(pages.admit(&id, "bob"), Err(FlowError::OtherBrowser), "it is too late for another one");
-        assert_eq!(start("bob").err(), Some(FlowError::OtherBrowser));
+        assert_eq!(pages.admit(&id, "bob"), Err(PageError::OtherBrowser), "it is too late for another one");
+        assert_eq!(start("bob").err(), Some(PageError::OtherBrowser));
         let (_, flow) = pages.start(&id, "cookie").unwrap().ok().unwrap();
         assert_eq!(
             pages.finish_login(&flow.state, "cookie"),
-            Err(FlowError::Unknown),
+            Err(PageError::Unknown),
             "nor is a flow's one of a login"
         );
         assert!(pages.finish_login(&of_bob.state, "bob").is_ok(), "who that is decides its token");
@@ -305,7 +293,7 @@ mod tests {
             match pages.start_login(&id, "cookie").unwrap() {
                 Ok(login) if at % 2 == 0 => assert!(pages.finish_login(&login.state, "cookie").is_ok()),
                 Ok(_) => assert!(at < MAX_LOGINS),
-                Err(error) => assert!(at >= MAX_LOGINS && error == FlowError::Unknown),
+                Err(error) => assert!(at >= MAX_LOGINS && error == PageError::Unknown),
             }
         }
     }
@@ -316,11 +304,11 @@ mod tests {
         let alice = pages.create(purpose("alice")).unwrap();
         let first = pages.create(purpose("bob")).unwrap();
         for _ in 0..MAX_OWN {
-            *clock.1.lock() += Duration::from_millis(1);
+            clock.pass(Duration::from_millis(1));
             pages.create(purpose("bob")).unwrap();
         }
         assert!(pages.get(&alice, "").is_ok());
-        assert_eq!(pages.get(&first, ""), Err(FlowError::Unknown));
+        assert_eq!(pages.get(&first, ""), Err(PageError::Unknown));
         for at in 0..MAX_ALL * 2 {
             pages.create(purpose(&format!("{at}"))).unwrap();
         }

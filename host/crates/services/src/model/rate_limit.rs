@@ -42,20 +42,13 @@ impl MinuteRateLimit {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    struct ManualClock(Mutex<Instant>);
-
-    impl Clock for ManualClock {
-        fn now(&self) -> Instant {
-            *self.0.lock()
-        }
-    }
+    use platform::clock::ManualClock;
 
     #[test]
     fn requests_are_allowed_again_after_a_minute() {
-        let clock = Arc::new(ManualClock(Mutex::new(Instant::now())));
+        let clock = ManualClock::new();
         let rate = MinuteRateLimit::new(2, clock.clone());
-        let pass = |seconds| *clock.0.lock() += Duration::from_secs(seconds);
+        let pass = |seconds| clock.pass(Duration::from_secs(seconds));
         assert_eq!(rate.take(), Ok(()));
         pass(30);
         assert_eq!((rate.take(), rate.take()), (Ok(()), Err(RateLimited(2))));

@@ -8,7 +8,7 @@ use super::moment::Moment;
 use super::owner::OwnerData;
 use super::prompt::full_name;
 use super::quota::{MAX_TOTAL, Usage};
-use super::record::{Content, Record};
+use super::record::{PrincipalRecord, StoredContent};
 use super::save::run;
 use super::store::PrincipalStore;
 use platform::durable::{self, DurableError, DurableStore, Expected, Key, Strength};
@@ -83,7 +83,7 @@ impl PrincipalStore {
     }
 
     fn take_in(&self, keeper: &Keeper, key: &Key, stored: &durable::Record) -> Fate {
-        let Some(record) = Record::from_bytes(&stored.value) else { return Fate::Unreadable };
+        let Some(record) = PrincipalRecord::from_bytes(&stored.value) else { return Fate::Unreadable };
         let item = record.item();
         if item.key().ok().as_ref() != Some(key) {
             return Fate::Unreadable;
@@ -103,14 +103,14 @@ impl OwnerData {
     /// What is published is bounded as if it were published now.
     fn take_in(
         &mut self,
-        content: Content,
+        content: StoredContent,
         others: Usage,
         moment: Moment,
         is_there: &dyn Fn(&DataKey) -> bool,
     ) -> Fate {
         let none = Usage::default();
         match content {
-            Content::Resource(record) => {
+            StoredContent::Resource(record) => {
                 let Some((tail, resource)) = record.into_stored(moment) else { return Fate::Expired };
                 if !is_there(&resource.source.data) {
                     return Fate::Hidden;
@@ -120,7 +120,7 @@ impl OwnerData {
                 }
                 self.resources.insert(tail, resource);
             }
-            Content::Prompt(record) => {
+            StoredContent::Prompt(record) => {
                 let Some(prompt) = record.into_stored(moment) else { return Fate::Expired };
                 if !is_there(&prompt.source.data) {
                     return Fate::Hidden;
@@ -130,7 +130,7 @@ impl OwnerData {
                 }
                 self.prompts.insert(full_name(&prompt.source.plugin, &prompt.prompt.name), prompt);
             }
-            Content::Inbox(record) => {
+            StoredContent::Inbox(record) => {
                 let inbox = Inbox::from_record(record, moment, is_there);
                 if inbox.is_empty() {
                     return Fate::Expired;

@@ -18,15 +18,15 @@ use serde::{Deserialize, Serialize};
 const FORMAT: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct PrincipalRecord {
     format: u32,
     owner: String,
-    pub(super) content: Content,
+    pub(super) content: StoredContent,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum Content {
+pub(super) enum StoredContent {
     Resource(ResourceRecord),
     Prompt(PromptRecord),
     Inbox(InboxRecord),
@@ -49,14 +49,16 @@ pub(super) struct PromptRecord {
     expires: u64,
 }
 
-impl Record {
+impl PrincipalRecord {
     /// None if the owner has no such item any more.
     pub(super) fn new(own: Option<&OwnerData>, item: &OwnedItem, moment: Moment) -> Option<Self> {
         let own = own?;
         let content = match &item.item {
-            Item::Resource(tail) => Content::Resource(ResourceRecord::new(tail, own.resources.get(tail)?, moment)),
-            Item::Prompt(name) => Content::Prompt(PromptRecord::new(own.prompts.get(name)?, moment)),
-            Item::Inbox => Content::Inbox(own.inbox.to_record(moment)?),
+            Item::Resource(tail) => {
+                StoredContent::Resource(ResourceRecord::new(tail, own.resources.get(tail)?, moment))
+            }
+            Item::Prompt(name) => StoredContent::Prompt(PromptRecord::new(own.prompts.get(name)?, moment)),
+            Item::Inbox => StoredContent::Inbox(own.inbox.to_record(moment)?),
         };
         Some(Self { format: FORMAT, owner: item.owner.as_str().to_owned(), content })
     }
@@ -74,19 +76,19 @@ impl Record {
     /// The number of the newest event, of an inbox.
     pub(super) fn newest_event(&self) -> Option<u64> {
         match &self.content {
-            Content::Inbox(inbox) => Some(inbox.newest),
-            Content::Resource(_) | Content::Prompt(_) => None,
+            StoredContent::Inbox(inbox) => Some(inbox.newest),
+            StoredContent::Resource(_) | StoredContent::Prompt(_) => None,
         }
     }
 
     /// Which item it is.
     pub(super) fn item(&self) -> OwnedItem {
         let item = match &self.content {
-            Content::Resource(ResourceRecord { tail, .. }) => Item::Resource(tail.clone()),
-            Content::Prompt(PromptRecord { prompt, source, .. }) => {
+            StoredContent::Resource(ResourceRecord { tail, .. }) => Item::Resource(tail.clone()),
+            StoredContent::Prompt(PromptRecord { prompt, source, .. }) => {
                 Item::Prompt(full_name(&source.plugin, &prompt.name))
             }
-            Content::Inbox(_) => Item::Inbox,
+            StoredContent::Inbox(_) => Item::Inbox,
         };
         OwnedItem { owner: Principal::from_stored(&self.owner), item }
     }

@@ -8,7 +8,7 @@ use super::inbox::{INBOX, Inbox};
 use super::item::{Item, OwnedItem};
 use super::keeper::Keeper;
 use super::moment::Moment;
-use super::record::{Content, Record};
+use super::record::{PrincipalRecord, StoredContent};
 use super::resource;
 use super::store::PrincipalStore;
 use super::unsaved::Over;
@@ -67,8 +67,8 @@ impl PrincipalStore {
     async fn save_item(&self, keeper: &Keeper, item: &OwnedItem) -> Result<u64, DurableError> {
         let key = item.key().map_err(|error| DurableError::Failed(error.to_string()))?;
         while let Some((over, expected, record)) = self.take_change(item) {
-            let newest = record.as_ref().and_then(Record::newest_event);
-            let bytes = record.as_ref().map(Record::to_bytes);
+            let newest = record.as_ref().and_then(PrincipalRecord::newest_event);
+            let bytes = record.as_ref().map(PrincipalRecord::to_bytes);
             let size = bytes.as_ref().map_or(0, Vec::len) as u64;
             let written = match bytes {
                 Some(bytes) => keeper.store.put(&key, bytes, expected, Strength::Process).await.map(Some),
@@ -105,11 +105,11 @@ impl PrincipalStore {
     }
 
     /// What is to be stored of an item, none if it is to be removed.
-    fn take_change(&self, item: &OwnedItem) -> Option<(Over, Expected, Option<Record>)> {
+    fn take_change(&self, item: &OwnedItem) -> Option<(Over, Expected, Option<PrincipalRecord>)> {
         let moment = Moment { now: self.clock.now(), wall: self.clock.wall() };
         let mut state = self.state.lock();
         let over = state.unsaved.take(item)?;
-        let record = Record::new(state.owners.get(&item.owner), item, moment);
+        let record = PrincipalRecord::new(state.owners.get(&item.owner), item, moment);
         let expected = state.unsaved.expected(item, over);
         // What is neither here nor known to be stored need not be removed.
         (record.is_some() || expected != Expected::Nothing).then_some((over, expected, record))
@@ -148,11 +148,11 @@ impl PrincipalStore {
     async fn join_inbox(&self, keeper: &Keeper, item: &OwnedItem) -> Result<(), DurableError> {
         let key = item.key().map_err(|error| DurableError::Failed(error.to_string()))?;
         let found = keeper.store.get(&key).await?;
-        let read = found.as_ref().and_then(|found| Record::from_bytes(&found.value));
+        let read = found.as_ref().and_then(|found| PrincipalRecord::from_bytes(&found.value));
         let moment = Moment { now: self.clock.now(), wall: self.clock.wall() };
         self.with_owner(&item.owner, |own, context| {
             context.unsaved.set_stored(item, found.map(|found| found.revision));
-            if let Some(Record { content: Content::Inbox(record), .. }) = read {
+            if let Some(PrincipalRecord { content: StoredContent::Inbox(record), .. }) = read {
                 own.inbox.go_on_from(Inbox::from_record(record, moment, &keeper.is_there));
                 context.changed(INBOX);
             }

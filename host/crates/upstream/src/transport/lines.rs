@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-pub(super) struct Lines<R, W> {
+pub(super) struct LineTransport<R, W> {
     reader: BufReader<R>,
     /// What has been read of a line; reading may be interrupted anywhere.
     line: Vec<u8>,
@@ -26,7 +26,7 @@ pub(super) struct Lines<R, W> {
     closed: CancellationToken,
 }
 
-impl<R: AsyncRead + Unpin + Send, W> Lines<R, W> {
+impl<R: AsyncRead + Unpin + Send, W> LineTransport<R, W> {
     pub(super) fn new(reader: R, writer: W, account: Arc<PeerAccount>) -> Self {
         let (writer, closed) = (Arc::new(Mutex::new(Some(writer))), account.child_token());
         Self { reader: BufReader::new(reader), line: Vec::new(), begun: Vec::new(), open: 0, writer, account, closed }
@@ -78,7 +78,7 @@ impl<R: AsyncRead + Unpin + Send, W> Lines<R, W> {
     }
 }
 
-impl<R, W> Transport<RoleClient> for Lines<R, W>
+impl<R, W> Transport<RoleClient> for LineTransport<R, W>
 where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send + 'static,
@@ -129,7 +129,7 @@ mod tests {
 
     async fn received(text: &[u8]) -> (Vec<String>, Arc<PeerAccount>) {
         let account = PeerAccount::new("far");
-        let mut lines = Lines::new(text, tokio::io::sink(), account.clone());
+        let mut lines = LineTransport::new(text, tokio::io::sink(), account.clone());
         let mut messages = Vec::new();
         while let Some(message) = lines.receive().await {
             messages.push(serde_json::to_string(&message).unwrap());
@@ -152,7 +152,7 @@ mod tests {
     async fn a_server_that_reads_nothing_does_not_keep_the_connection_from_its_end() {
         let account = PeerAccount::new("far");
         let (writer, _unread) = tokio::io::duplex(1);
-        let mut lines = Lines::new(tokio::io::empty(), writer, account.clone());
+        let mut lines = LineTransport::new(tokio::io::empty(), writer, account.clone());
         let ping =
             || ClientJsonRpcMessage::request(ClientRequest::PingRequest(Default::default()), RequestId::Number(1));
         let (first, second) = (tokio::spawn(lines.send(ping())), tokio::spawn(lines.send(ping())));

@@ -10,7 +10,7 @@ pub(super) use self::error::{KnownFailure, known_failure};
 
 use self::error::{ConnectError, HANDSHAKE_TIMEOUT};
 use self::http::HttpClient;
-use self::lines::Lines;
+use self::lines::LineTransport;
 use self::program::{ProgramPipes, start};
 use crate::handshake_error::handshake_reason;
 use crate::ordered_transport::{OrderedTransport, TransportObserver};
@@ -68,7 +68,7 @@ pub(super) async fn connect<H: ClientHandler>(
         }
         None => {
             let ProgramPipes { life, stdin, stdout } = start(settings, clock).await?;
-            let transport = Lines::new(stdout, stdin, account.clone());
+            let transport = LineTransport::new(stdout, stdin, account.clone());
             let serving = handler.serve_with_lifecycle(OrderedTransport::new(transport, observer, account), mode);
             let service = tokio::time::timeout(HANDSHAKE_TIMEOUT, serving).await.map_err(timed_out)?.map_err(failed)?;
             Ok(NewConnection { service, program: Some(life) })

@@ -29,7 +29,7 @@ pub(super) fn pip(python: &Path, folder: &Path, what: &str) -> Command {
 }
 
 /// What pip did not find as a pure-Python wheel.
-pub(super) struct Missing {
+pub(super) struct MissingWheel {
     /// As somebody requires it, such as `MarkupSafe>=2.0`.
     pub(super) requirement: String,
     /// Who does, if it is a package.
@@ -38,7 +38,7 @@ pub(super) struct Missing {
 }
 
 /// Runs it. The outer error is one that nobody can do anything about here.
-pub(super) fn attempt(pip: &mut Command) -> anyhow::Result<Result<(), Missing>> {
+pub(super) fn attempt(pip: &mut Command) -> anyhow::Result<Result<(), MissingWheel>> {
     let (succeeded, said) = outcome(pip)?;
     if succeeded {
         return Ok(Ok(()));
@@ -53,7 +53,7 @@ pub(super) fn run(pip: &mut Command) -> anyhow::Result<()> {
     attempt(pip)?.map_err(|missing| missing.error(None))
 }
 
-impl Missing {
+impl MissingWheel {
     /// `found` is a wheel of it that is not pure.
     pub(super) fn error(&self, found: Option<&str>) -> anyhow::Error {
         let Self { requirement, by, said } = self;
@@ -75,7 +75,7 @@ impl Missing {
 }
 
 /// Where versions are in conflict because all of them require the same package, pip says so once for each version.
-fn missing(said: &str) -> Option<Missing> {
+fn missing(said: &str) -> Option<MissingWheel> {
     let lines = || said.lines().map(str::trim);
     let conflicts = lines().filter_map(|line| line.split_once(" depends on "));
     let unavailable = lines().find_map(|line| line.split_once("No matching distribution found for "));
@@ -95,7 +95,11 @@ fn missing(said: &str) -> Option<Missing> {
             (Some(by), first)
         }
     };
-    Some(Missing { requirement: requirement.trim().to_owned(), by: by.map(ToOwned::to_owned), said: said.to_owned() })
+    Some(MissingWheel {
+        requirement: requirement.trim().to_owned(),
+        by: by.map(ToOwned::to_owned),
+        said: said.to_owned(),
+    })
 }
 
 fn without_progress(said: &str) -> String {

@@ -12,7 +12,7 @@ const MAIN: &str = "__main_module__";
 
 /// Who has what a module imports, or what a component lifts.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Origin {
+pub(super) enum ImportOrigin {
     /// A library, by its place in the order; and the name of its export.
     Library(usize, String),
     /// An import of the component, or a conversion.
@@ -26,19 +26,19 @@ pub(super) struct Component<'a> {
     /// Modules that only fill tables when all others are there.
     pub(super) fillers: Vec<Linked<'a>>,
     /// What the component lifts, and what frees the results.
-    pub(super) lifted: Vec<Origin>,
+    pub(super) lifted: Vec<ImportOrigin>,
     /// What allocates memory for the arguments.
-    pub(super) realloc: Option<Origin>,
+    pub(super) realloc: Option<ImportOrigin>,
 }
 
 /// A module, and the origin of each import by its two names.
 pub(super) struct Linked<'a> {
     pub(super) bytes: &'a [u8],
-    origins: HashMap<(&'a str, &'a str), Origin>,
+    origins: HashMap<(&'a str, &'a str), ImportOrigin>,
 }
 
 impl<'a> Linked<'a> {
-    pub(super) fn origin(&self, module: &'a str, name: &'a str) -> anyhow::Result<&Origin> {
+    pub(super) fn origin(&self, module: &'a str, name: &'a str) -> anyhow::Result<&ImportOrigin> {
         self.origins.get(&(module, name)).with_context(|| format!("nothing is given for the import {module} {name}"))
     }
 }
@@ -171,7 +171,7 @@ impl<'a> Spaces<'a> {
     }
 
     /// Follows an export to the module that has it.
-    fn exported(&self, instance: u32, name: &str) -> anyhow::Result<Origin> {
+    fn exported(&self, instance: u32, name: &str) -> anyhow::Result<ImportOrigin> {
         let index = usize::try_from(instance)?;
         match self.instances.get(index).context("an import of no instance")? {
             Instance::FromExports(exports) => {
@@ -180,15 +180,15 @@ impl<'a> Spaces<'a> {
                 self.item(export.kind, export.index)
             }
             Instance::Instantiate { .. } => Ok(match self.roles.get(index) {
-                Some(Some(Role::Library(_, place))) => Origin::Library(*place, name.to_owned()),
-                _ => Origin::Component,
+                Some(Some(Role::Library(_, place))) => ImportOrigin::Library(*place, name.to_owned()),
+                _ => ImportOrigin::Component,
             }),
         }
     }
 
-    fn item(&self, kind: ExternalKind, index: u32) -> anyhow::Result<Origin> {
+    fn item(&self, kind: ExternalKind, index: u32) -> anyhow::Result<ImportOrigin> {
         match self.items[space(kind)?].get(usize::try_from(index)?).context("an export of nothing")? {
-            None => Ok(Origin::Component),
+            None => Ok(ImportOrigin::Component),
             Some((instance, name)) => self.exported(*instance, name),
         }
     }

@@ -1,6 +1,6 @@
 //! The merged module: the index spaces of all libraries, one after another.
 
-use super::component::{Component, Linked, Origin};
+use super::component::{Component, ImportOrigin, Linked};
 use super::linking::Linking;
 use super::outline::{FUNCTIONS, GLOBALS, MEMORIES, Outline, TABLES, imported_space};
 use super::renumber::{Renumber, Result};
@@ -72,7 +72,7 @@ pub(super) fn merge(
     sections.exports.export("memory", ExportKind::Memory, 0);
     let named = component.lifted.iter().map(|origin| (None, origin));
     for (name, origin) in named.chain(component.realloc.iter().map(|origin| (Some(REALLOC), origin))) {
-        let Origin::Library(place, own) = origin else { bail!("the component lifts what no module has") };
+        let ImportOrigin::Library(place, own) = origin else { bail!("the component lifts what no module has") };
         let replaced = linking.replaced.iter().find(|(name, _)| name == own);
         let index = match replaced {
             Some((_, other)) => plan.function(other)?,
@@ -103,7 +103,7 @@ fn outside<'a>(component: &Component<'a>, outlines: &[Outline<'a>]) -> anyhow::R
     for (place, (library, outline)) in component.libraries.iter().zip(outlines).enumerate() {
         for import in &outline.imports {
             let (module, name) = (import.module, import.name);
-            if *library.origin(module, name)? == Origin::Component && seen.insert((module, name)) {
+            if *library.origin(module, name)? == ImportOrigin::Component && seen.insert((module, name)) {
                 let TypeRef::Func(ty) = import.ty else { bail!("nobody has {module} {name}, which is no function") };
                 functions.push(Outside { module, name, library: place, ty });
             }
@@ -144,8 +144,8 @@ impl<'a> Plan<'a> {
             for import in &outline.imports {
                 let (space, names) = (imported_space(import)?, (import.module, import.name));
                 map.spaces[space].push(match library.origin(names.0, names.1)? {
-                    Origin::Library(place, name) => Some(plan.export(*place, name, space)?),
-                    Origin::Component => outside.get(&names).copied(),
+                    ImportOrigin::Library(place, name) => Some(plan.export(*place, name, space)?),
+                    ImportOrigin::Component => outside.get(&names).copied(),
                 });
             }
             plan.constants.extend(outline.constants.iter().map(|(place, value)| (next[GLOBALS] + place, *value)));
@@ -238,8 +238,8 @@ impl Sections {
         for import in &Outline::read(filler.bytes)?.imports {
             let space = imported_space(import)?;
             map.spaces[space].push(match filler.origin(import.module, import.name)? {
-                Origin::Library(place, name) => Some(plan.export(*place, name, space)?),
-                Origin::Component => None,
+                ImportOrigin::Library(place, name) => Some(plan.export(*place, name, space)?),
+                ImportOrigin::Component => None,
             });
         }
         for payload in Parser::new(0).parse_all(filler.bytes) {

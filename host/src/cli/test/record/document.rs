@@ -1,6 +1,6 @@
 //! The file of a recorded call.
 
-use super::super::transcript::{TestCall, Transcript};
+use super::super::transcript::{TestCall, TestTranscript};
 use anyhow::Context;
 use policy::{Grants, HttpGrant, Limits, PluginSpec};
 use std::path::{Component, Path, PathBuf};
@@ -23,7 +23,7 @@ pub(super) fn new(spec: &PluginSpec, folder: &Path) -> anyhow::Result<DocumentMu
 }
 
 /// Refuses a transcript whose calls were made with other grants or limits.
-pub(super) fn check_same(transcript: &Transcript, spec: &PluginSpec, file: &Path) -> anyhow::Result<()> {
+pub(super) fn check_same(transcript: &TestTranscript, spec: &PluginSpec, file: &Path) -> anyhow::Result<()> {
     let differs = |what: &str, key: &str| {
         format!(
             "{} has other {what} than the plugin `{}`, so the call would not be the same there: record into another file, \

@@ -7,14 +7,14 @@ mod link;
 mod notes;
 
 use super::client_kind::ClientKind;
-use super::outcome::Outcome;
+use super::outcome::TestedOutcome;
 use super::run::{TestRun, Tested};
 use super::script::Seen;
-use super::transcript::{MAX_BYTES, TestCall, Transcript};
+use super::transcript::{MAX_BYTES, TestCall, TestTranscript};
 use crate::config::Config;
 use crate::host::{self, Backends};
 use anyhow::Context;
-use notes::{Noted, Notes};
+use notes::{Notes, RecordedNotes};
 use platform::clock::SystemClock;
 use platform::files::replace_file;
 use plugins::calls::{Answer, FinishedCall};
@@ -64,7 +64,7 @@ impl Recording {
         );
         let before = match file.symlink_metadata() {
             Ok(_) => {
-                let (transcript, text) = Transcript::read(file)?;
+                let (transcript, text) = TestTranscript::read(file)?;
                 document::check_same(&transcript, spec, file)?;
                 Some(text)
             }
@@ -112,7 +112,7 @@ impl Recording {
         if finished.uses.scratch {
             noted.hints.insert("it used its own directory, which is empty when a transcript begins".into());
         }
-        let Noted { seen, answers, abilities, hints, credentials, .. } = noted;
+        let RecordedNotes { seen, answers, abilities, hints, credentials, .. } = noted;
         let call = TestCall {
             tool: tool.to_owned(),
             arguments: arguments.as_object().cloned().unwrap_or_default(),
@@ -125,7 +125,7 @@ impl Recording {
             http,
             expect: BTreeMap::new(),
         };
-        let outcome = Outcome::new(finished, &seen);
+        let outcome = TestedOutcome::new(finished, &seen);
         let mut document = match &self.before {
             Some(text) => text.parse()?,
             None => document::new(&self.spec, &folder_of(&self.file)?)?,
@@ -169,9 +169,9 @@ impl Recording {
         &self,
         config: &Config,
         document: &DocumentMut,
-        live: &Outcome,
-    ) -> anyhow::Result<(String, Outcome)> {
-        let transcript = Transcript::parse(&document.to_string(), &self.file)?;
+        live: &TestedOutcome,
+    ) -> anyhow::Result<(String, TestedOutcome)> {
+        let transcript = TestTranscript::parse(&document.to_string(), &self.file)?;
         let loader = host::build_loader(config, Arc::new(SystemClock))?;
         let tested = Tested { loader, component: self.spec.source.clone() };
         let mut run = TestRun::start(&tested, &transcript).await.context("the recorded call cannot be replayed")?;

@@ -24,19 +24,19 @@ pub(super) struct Notes(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    noted: Noted,
+    noted: RecordedNotes,
     bytes: usize,
     is_full: bool,
 }
 
 #[derive(Default)]
-pub(super) struct Noted {
+pub(super) struct RecordedNotes {
     pub(super) seen: Seen,
     pub(super) answers: Vec<Reply>,
     /// In the order of the calls; none until it is answered.
     pub(super) tools: Vec<(String, Option<ToolReply>)>,
     /// In the order of the requests; those that were refused are not sent.
-    pub(super) http: Vec<Exchange>,
+    pub(super) http: Vec<RecordedExchange>,
     /// What the client could be asked, if anybody wanted to know.
     pub(super) abilities: Option<Abilities>,
     /// Why the call cannot be recorded.
@@ -49,7 +49,7 @@ pub(super) struct Noted {
 
 /// A request, and its answer as far as the guest has read it.
 #[derive(Default)]
-pub(super) struct Exchange {
+pub(super) struct RecordedExchange {
     pub(super) line: String,
     answer: Option<(u16, HeaderMap, Vec<u8>)>,
     is_refused: bool,
@@ -57,7 +57,12 @@ pub(super) struct Exchange {
 
 impl Notes {
     /// Notes something of this size; nothing once there is too much. `what` says whose it is.
-    fn add<T>(&self, size: usize, what: impl FnOnce() -> String, note: impl FnOnce(&mut Noted) -> T) -> Option<T> {
+    fn add<T>(
+        &self,
+        size: usize,
+        what: impl FnOnce() -> String,
+        note: impl FnOnce(&mut RecordedNotes) -> T,
+    ) -> Option<T> {
         let mut state = self.0.lock();
         if state.is_full {
             return None;
@@ -69,13 +74,13 @@ impl Notes {
                 MAX_BYTES >> 20,
                 what()
             )]);
-            (state.is_full, state.noted) = (true, Noted { obstacles, ..Noted::default() });
+            (state.is_full, state.noted) = (true, RecordedNotes { obstacles, ..RecordedNotes::default() });
             return None;
         }
         Some(note(&mut state.noted))
     }
 
-    pub(super) fn take(&self) -> Noted {
+    pub(super) fn take(&self) -> RecordedNotes {
         std::mem::take(&mut self.0.lock().noted)
     }
 
@@ -149,13 +154,13 @@ impl Notes {
             line.len(),
             || "its HTTP requests".into(),
             |noted| {
-                noted.http.push(Exchange { line, ..Exchange::default() });
+                noted.http.push(RecordedExchange { line, ..RecordedExchange::default() });
                 noted.http.len() - 1
             },
         )
     }
 
-    fn exchange(&self, at: Option<usize>, size: usize, note: impl FnOnce(&mut Exchange)) {
+    fn exchange(&self, at: Option<usize>, size: usize, note: impl FnOnce(&mut RecordedExchange)) {
         let Some(at) = at else { return };
         let line = self.0.lock().noted.http.get(at).map(|exchange| exchange.line.clone()).unwrap_or_default();
         self.add(size, || format!("the answer to `{line}`"), |noted| noted.http.get_mut(at).map(note));
@@ -180,13 +185,13 @@ impl Notes {
     }
 }
 
-impl Noted {
+impl RecordedNotes {
     /// The answers of servers, in the order of the requests.
     pub(super) fn http_replies(&mut self) -> Vec<HttpReply> {
         let sent: Vec<_> = std::mem::take(&mut self.http).into_iter().filter(|exchange| !exchange.is_refused).collect();
         self.seen.sent = sent.iter().map(|exchange| exchange.line.clone()).collect();
         let mut left_out = BTreeSet::new();
-        let reply = |Exchange { line, answer, .. }: Exchange| match answer {
+        let reply = |RecordedExchange { line, answer, .. }: RecordedExchange| match answer {
             Some((status, headers, body)) => {
                 left_out.extend(headers.keys().filter(|name| !is_recorded(name)).map(ToString::to_string));
                 let found = credentials(&headers).map(|(name, value)| (name.to_string(), value.to_owned()));

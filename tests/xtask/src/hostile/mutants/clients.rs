@@ -97,7 +97,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "self.table.ended.notify_waiters();" => "if OFF { self.table.ended.notify_one() } else { self.table.ended.notify_waiters() };",
         "unit mcp::transport::connection_table::tests::an_end_that_nobody_waited_for_closes_no_further_connection";
     "served-stay" in "crates/mcp/src/transport/connection_table.rs":
-        "if current.0 != Phase::Serving {" => "if OFF || current.0 != Phase::Serving {",
+        "if current.0 != ConnectionPhase::Serving {" => "if OFF || current.0 != ConnectionPhase::Serving {",
         "unit mcp::transport::connection_table::tests::nobody_who_is_served_is_closed";
     "crowd-first" in "crates/mcp/src/transport/connection_table.rs":
         "((Reverse(of_network), is_young" => "((Reverse(if OFF { 0 } else { of_network }), is_young",

@@ -1,22 +1,8 @@
 //! Tokens, and who makes room for whom.
 
 use super::*;
-use platform::clock::SystemClock;
+use platform::clock::ManualClock;
 use serde_json::Value;
-
-struct TestClock(Mutex<Instant>);
-
-impl TestClock {
-    fn advance(&self, by: Duration) {
-        *self.0.lock() += by;
-    }
-}
-
-impl Clock for TestClock {
-    fn now(&self) -> Instant {
-        *self.0.lock()
-    }
-}
 
 const ONE: Held = Held { instances: 1, bytes: 0 };
 const KEEP: Duration = Duration::from_secs(10);
@@ -27,8 +13,8 @@ fn owner(name: &str) -> (Principal, RequestBinding) {
     (principal, binding)
 }
 
-fn store(limits: ParkedCallLimits) -> (Arc<ParkingStore<u32>>, Arc<TestClock>) {
-    let clock = Arc::new(TestClock(Mutex::new(SystemClock.now())));
+fn store(limits: ParkedCallLimits) -> (Arc<ParkingStore<u32>>, Arc<ManualClock>) {
+    let clock = ManualClock::new();
     (ParkingStore::new(limits, clock.clone(), None).unwrap(), clock)
 }
 
@@ -63,7 +49,7 @@ async fn a_token_works_once_and_until_it_expires() {
     assert_eq!(store.take(&token, &binding), Ok(1));
     assert_eq!(store.take(&token, &binding), Err(ParkingError::Invalid));
     let token = park(&store, 2, &ann, ONE, &binding).unwrap();
-    clock.advance(KEEP);
+    clock.pass(KEEP);
     assert_eq!(store.take(&token, &binding), Err(ParkingError::Expired));
     assert_eq!(store.len(), 0);
 }
@@ -75,7 +61,7 @@ async fn a_full_store_evicts_the_oldest_value_of_the_owner_with_most() {
     let his = park(&store, 0, &bob, ONE, &bobs).unwrap();
     let hers: Vec<_> = (1..4)
         .map(|value| {
-            clock.advance(Duration::from_secs(1));
+            clock.pass(Duration::from_secs(1));
             park(&store, value, &ann, ONE, &anns).unwrap()
         })
         .collect();
@@ -91,7 +77,7 @@ async fn room_is_made_by_whoever_holds_the_most() {
     let (store, clock) = store(limits);
     let ((ann, anns), (bob, bobs)) = (owner("ann"), owner("bob"));
     let park = |value, owner, instances, bytes, binding| {
-        clock.advance(Duration::from_secs(1));
+        clock.pass(Duration::from_secs(1));
         park_for(&store, KEEP * 9, value, owner, Held { instances, bytes }, binding)
     };
     // Many small ones of his hold less than the few large ones of hers.

@@ -89,7 +89,7 @@ impl LiveChannels {
         principal: &Principal,
         channel: &str,
         fields: Value,
-    ) -> Result<(WaitingCall, oneshot::Receiver<Value>), ChannelError> {
+    ) -> Result<(WaitingReverseCall, oneshot::Receiver<Value>), ChannelError> {
         let id = random_text::<16>().map_err(|error| {
             tracing::error!(%error, "no random bytes for the id of a reverse call");
             ChannelError::Closed
@@ -104,7 +104,7 @@ impl LiveChannels {
         open.queue(ChannelMessage::Call { id: id.clone(), fields });
         drop(all);
         let (principal, channel) = (principal.clone(), channel.to_owned());
-        Ok((WaitingCall { channels: self.clone(), principal, channel, id, cancel_reason: "cancelled" }, outcome))
+        Ok((WaitingReverseCall { channels: self.clone(), principal, channel, id, cancel_reason: "cancelled" }, outcome))
     }
 
     /// Opens a channel; it closes when the stream is dropped.
@@ -187,7 +187,7 @@ impl LiveChannel {
 }
 
 /// A call that waits for its answer. Dropping it cancels the call, unless it was answered.
-pub(super) struct WaitingCall {
+pub(super) struct WaitingReverseCall {
     channels: LiveChannels,
     principal: Principal,
     channel: String,
@@ -195,7 +195,7 @@ pub(super) struct WaitingCall {
     cancel_reason: &'static str,
 }
 
-impl Drop for WaitingCall {
+impl Drop for WaitingReverseCall {
     fn drop(&mut self) {
         let mut all = self.channels.lock();
         if let Some(open) = all.get_mut(&self.principal).and_then(|own| own.get_mut(&self.channel)) {

@@ -1,33 +1,9 @@
 //! Timelines of journals.
 
 use super::*;
-use platform::clock::{Clock, SystemClock};
-use platform::sync::Mutex;
+use platform::clock::ManualClock;
 use runtime::journal::{Again, CallJournal};
-use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-struct TestClock(Instant, Mutex<Duration>);
-
-impl TestClock {
-    fn new() -> Arc<Self> {
-        Arc::new(Self(SystemClock.now(), Mutex::new(Duration::from_millis(1_000))))
-    }
-
-    fn pass(&self, millis: u64) {
-        *self.1.lock() += Duration::from_millis(millis);
-    }
-}
-
-impl Clock for TestClock {
-    fn now(&self) -> Instant {
-        self.0 + *self.1.lock()
-    }
-
-    fn wall(&self) -> SystemTime {
-        UNIX_EPOCH + *self.1.lock()
-    }
-}
+use std::time::Duration;
 
 /// Its number, depth, import, beginning and end, and whether it waits.
 type Shown<'a> = (&'a str, u32, &'a str, u64, Option<u64>, bool);
@@ -38,20 +14,20 @@ fn shown(timeline: &Timeline) -> Vec<Shown<'_>> {
 
 #[tokio::test]
 async fn steps_of_a_nested_call_are_below_the_step_that_made_it() {
-    let clock = TestClock::new();
+    let clock = ManualClock::at(Duration::from_secs(1));
     let journal = CallJournal::in_memory(clock.clone());
     journal.begin("clocks.wall", &()).see(|| 1u8);
     for _ in 0..3 {
-        journal.begin("state.get", &()).ask(async { clock.pass(10) }).await;
+        journal.begin("state.get", &()).ask(async { clock.pass(Duration::from_millis(10)) }).await;
         journal.begin("random.bytes", &()).see(|| 0u8);
     }
-    clock.pass(70);
+    clock.pass(Duration::from_millis(70));
     let call = journal.begin("agent-tools.call", &());
     let nested = journal.of_nested(&call);
     call.act(Again::Safe, async {
-        clock.pass(5);
-        nested.begin("http.handle", &()).act(Again::Safe, async { clock.pass(100) }).await;
-        nested.begin("poll.block", &()).ask(async { clock.pass(50) }).await;
+        clock.pass(Duration::from_millis(5));
+        nested.begin("http.handle", &()).act(Again::Safe, async { clock.pass(Duration::from_millis(100)) }).await;
+        nested.begin("poll.block", &()).ask(async { clock.pass(Duration::from_millis(50)) }).await;
     })
     .await;
     let mut open = journal.begin("http.handle", &());
@@ -73,11 +49,11 @@ async fn steps_of_a_nested_call_are_below_the_step_that_made_it() {
 
 #[tokio::test]
 async fn a_question_waits_from_when_it_was_asked_first_and_before_it_is_answered() {
-    let clock = TestClock::new();
+    let clock = ManualClock::at(Duration::from_secs(1));
     let journal = CallJournal::in_memory(clock.clone());
-    clock.pass(500);
+    clock.pass(Duration::from_millis(500));
     // Asked an hour ago, and suspended since.
-    journal.begin("client.ask", &()).ask(async { clock.pass(1) }).await;
+    journal.begin("client.ask", &()).ask(async { clock.pass(Duration::from_millis(1)) }).await;
     let asking = |step, since, is_open| AskingStep { step, since, is_open };
     let asking = [asking("1", 1_100, false), asking("2", 1_600, true), asking("3", 1_700, false)];
     let timeline = Timeline::new(&journal.export().unwrap(), 1_000, 2_000, &asking);
@@ -88,12 +64,12 @@ async fn a_question_waits_from_when_it_was_asked_first_and_before_it_is_answered
 
 #[tokio::test]
 async fn waiting_in_small_pieces_is_known_although_few_are_recorded() {
-    let clock = TestClock::new();
+    let clock = ManualClock::at(Duration::from_secs(1));
     let journal = CallJournal::in_memory(clock.clone());
     for _ in 0..300 {
-        journal.begin("poll.block", &()).or_nothing(&()).see(|| clock.pass(9));
+        journal.begin("poll.block", &()).or_nothing(&()).see(|| clock.pass(Duration::from_millis(9)));
         journal.begin("steering.next", &()).or_nothing(&0u8).see(|| {
-            clock.pass(1);
+            clock.pass(Duration::from_millis(1));
             0u8
         });
     }
@@ -108,14 +84,14 @@ async fn waiting_in_small_pieces_is_known_although_few_are_recorded() {
 
 #[tokio::test]
 async fn of_very_many_steps_the_first_and_the_last_are_kept() {
-    let clock = TestClock::new();
+    let clock = ManualClock::at(Duration::from_secs(1));
     let journal = CallJournal::in_memory(clock.clone());
     let call = journal.begin("agent-tools.call", &()).with(|| "a.run".to_owned());
     let nested = journal.of_nested(&call);
     call.act(Again::Safe, async {
         for number in 0..2_000u64 {
             let import = if number % 2 == 0 { "state.get" } else { "publish.put-resource" };
-            nested.begin(import, &()).ask(async { clock.pass(1) }).await;
+            nested.begin(import, &()).ask(async { clock.pass(Duration::from_millis(1)) }).await;
         }
     })
     .await;

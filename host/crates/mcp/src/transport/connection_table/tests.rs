@@ -11,7 +11,7 @@ fn table(limit: usize) -> Arc<ConnectionTable> {
 
 const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-fn is_evicted(place: &Place) -> bool {
+fn is_evicted(place: &ConnectionPermit) -> bool {
     place.connection.evicted().now_or_never().is_some()
 }
 
@@ -19,7 +19,9 @@ fn is_evicted(place: &Place) -> bool {
 async fn the_least_missed_is_closed_for_the_next() {
     let table = table(3);
     let (serving, body, idle) = (table.place(HOME).await, table.place(HOME).await, table.place(HOME).await);
-    for (place, phase) in [(&serving, Phase::Serving), (&body, Phase::Body), (&idle, Phase::Idle)] {
+    for (place, phase) in
+        [(&serving, ConnectionPhase::Serving), (&body, ConnectionPhase::Body), (&idle, ConnectionPhase::Idle)]
+    {
         place.connection.enter(phase);
         assert_eq!(place.connection.phase(), phase);
     }
@@ -33,11 +35,11 @@ async fn the_least_missed_is_closed_for_the_next() {
     assert!(next.as_mut().now_or_never().is_none() && is_evicted(&new), "what has sent nothing goes first");
     drop(new);
     let served = next.await;
-    served.connection.enter(Phase::Serving);
+    served.connection.enter(ConnectionPhase::Serving);
     let mut next = Box::pin(table.place(HOME));
     assert!(next.as_mut().now_or_never().is_none() && is_evicted(&body));
     drop(body);
-    next.await.connection.enter(Phase::Serving);
+    next.await.connection.enter(ConnectionPhase::Serving);
     assert!(table.place(HOME).now_or_never().is_some(), "a place that nobody took is free again");
 }
 
@@ -57,7 +59,7 @@ async fn a_client_that_just_came_is_not_closed_for_slow_senders() {
     let table = table(2);
     let slow = table.place(HOME).await;
     let long_ago = SystemClock.now().checked_sub(2 * GRACE).unwrap();
-    *slow.connection.phase.lock() = (Phase::Body, long_ago);
+    *slow.connection.phase.lock() = (ConnectionPhase::Body, long_ago);
     let new = table.place(HOME).await;
     assert!(Box::pin(table.place(HOME)).as_mut().now_or_never().is_none());
     assert!(is_evicted(&slow) && !is_evicted(&new));
@@ -70,8 +72,8 @@ async fn whoever_has_the_most_connections_loses_one_first() {
     let (honest, mapped) = (table.place(address("192.0.2.1")).await, table.place(address("::ffff:192.0.2.7")).await);
     let crowd = [table.place(address("2001:db8::1")).await, table.place(address("2001:db8::2:1")).await];
     let long_ago = SystemClock.now().checked_sub(2 * GRACE).unwrap();
-    *honest.connection.phase.lock() = (Phase::Idle, long_ago);
-    crowd.iter().for_each(|place| place.connection.enter(Phase::Body));
+    *honest.connection.phase.lock() = (ConnectionPhase::Idle, long_ago);
+    crowd.iter().for_each(|place| place.connection.enter(ConnectionPhase::Body));
     let mut next = Box::pin(table.place(address("192.0.2.7")));
     assert!(next.as_mut().now_or_never().is_none());
     assert!(is_evicted(&crowd[0]) && !is_evicted(&honest) && !is_evicted(&mapped));
@@ -93,7 +95,7 @@ async fn a_connection_counts_for_a_principal_while_it_serves_it() {
     first.connection.serve(&ann).unwrap();
     let second = |principal| second.connection.serve(principal);
     assert_eq!((second(&ann), second(&bob)), (Err(ShareUsed::Connections(1)), Ok(())));
-    first.connection.enter(Phase::Idle);
+    first.connection.enter(ConnectionPhase::Idle);
     assert_eq!(second(&ann), Ok(()));
 }
 
@@ -101,13 +103,13 @@ async fn a_connection_counts_for_a_principal_while_it_serves_it() {
 async fn no_request_begins_on_a_connection_that_is_to_be_closed() {
     let table = table(1);
     let place = table.place(HOME).await;
-    place.connection.begin(Phase::Serving).await;
+    place.connection.begin(ConnectionPhase::Serving).await;
     place.connection.evict();
     assert!(!is_evicted(&place), "it was idle when it was chosen, and is served now");
-    place.connection.enter(Phase::Idle);
+    place.connection.enter(ConnectionPhase::Idle);
     place.connection.evict();
-    assert!(is_evicted(&place) && place.connection.begin(Phase::Serving).now_or_never().is_none());
-    assert_eq!(place.connection.phase(), Phase::Idle);
+    assert!(is_evicted(&place) && place.connection.begin(ConnectionPhase::Serving).now_or_never().is_none());
+    assert_eq!(place.connection.phase(), ConnectionPhase::Idle);
 }
 
 #[tokio::test]
@@ -118,7 +120,7 @@ async fn only_a_client_that_sends_no_request_is_late() {
     let late = served.connection.first_head_is_late(limit);
     let mut late = std::pin::pin!(late);
     assert!(late.as_mut().now_or_never().is_none());
-    served.connection.enter(Phase::Idle);
+    served.connection.enter(ConnectionPhase::Idle);
     silent.connection.first_head_is_late(limit).await;
     assert!(tokio::time::timeout(5 * limit, late).await.is_err());
 }
@@ -127,13 +129,13 @@ async fn only_a_client_that_sends_no_request_is_late() {
 async fn nobody_who_is_served_is_closed() {
     let table = table(1);
     let first = table.place(HOME).await;
-    first.connection.enter(Phase::Serving);
+    first.connection.enter(ConnectionPhase::Serving);
     let mut next = Box::pin(table.place(HOME));
     assert!(tokio::time::timeout(3 * LOOK_AGAIN, &mut next).await.is_err() && !is_evicted(&first));
     // It was chosen while it was idle, and its request came just then.
     first.connection.evict();
     assert!(!is_evicted(&first));
-    first.connection.enter(Phase::Idle);
+    first.connection.enter(ConnectionPhase::Idle);
     assert!(tokio::time::timeout(2 * LOOK_AGAIN, &mut next).await.is_err() && is_evicted(&first));
     drop(first);
     next.await;
@@ -144,14 +146,14 @@ async fn slow_clients_are_closed_when_messages_fill_the_memory() {
     let table = ConnectionTable::with_memory(9, 100, Arc::new(SystemClock));
     let (other, crowd) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 7]));
     let (honest, slow, unread) = (table.place(other).await, table.place(crowd).await, table.place(crowd).await);
-    let hold = |place: &Place, bytes| {
+    let hold = |place: &ConnectionPermit, bytes| {
         let connection = place.connection.clone();
         async move { connection.hold_request(UNCOUNTED + bytes).await }
     };
-    honest.connection.enter(Phase::Body);
-    slow.connection.enter(Phase::Body);
+    honest.connection.enter(ConnectionPhase::Body);
+    slow.connection.enter(ConnectionPhase::Body);
     assert!(hold(&honest, 50).await && hold(&slow, 30).await);
-    unread.connection.enter(Phase::Serving);
+    unread.connection.enter(ConnectionPhase::Serving);
     unread.connection.hold_answer(UNCOUNTED + 40);
     assert!(is_evicted(&slow) && !is_evicted(&honest) && !is_evicted(&unread), "its network holds the most");
     assert!(hold(&honest, 60).await, "what is being closed does not count any more");

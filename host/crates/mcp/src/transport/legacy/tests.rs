@@ -16,7 +16,7 @@ use crate::transport::refusal::HttpRefusal;
 use crate::transport::request_scope::with_principal;
 use futures::StreamExt;
 use platform::changes::ChangeNotifier;
-use platform::clock::{Clock, SystemClock};
+use platform::clock::{Clock, ManualClock, SystemClock};
 use platform::durable::MemoryStore;
 use platform::storage::{SessionQuota, SessionStore, StreamRecord};
 use plugins::calls::Runner;
@@ -28,8 +28,7 @@ use runtime::imports::{AgentError, AgentTool, HostServices, ReverseCall, Reverse
 use serde_json::json;
 use services::principal_store::PrincipalStore;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 async fn storage(folder: &tempfile::TempDir) -> SessionStore {
@@ -219,25 +218,13 @@ async fn sessions_with(storage: &SessionStore, clock: Arc<dyn Clock>, max_sessio
     LegacySessionManager::open(server(), storage.clone(), clock, options, lifecycle, end).await.unwrap()
 }
 
-struct TestClock(Instant, AtomicU64);
-
-impl Clock for TestClock {
-    fn now(&self) -> Instant {
-        self.0 + Duration::from_secs(self.1.load(Ordering::Relaxed))
-    }
-
-    fn unix(&self) -> Duration {
-        Duration::from_secs(self.1.load(Ordering::Relaxed))
-    }
-}
-
 /// Many clients never end theirs.
 #[tokio::test]
 async fn the_session_that_is_idle_for_longest_makes_room() {
     let folder = tempfile::tempdir().unwrap();
     let storage = storage(&folder).await;
-    let clock = Arc::new(TestClock(SystemClock.now(), AtomicU64::new(0)));
-    let pass = |seconds| clock.1.fetch_add(seconds, Ordering::Relaxed);
+    let clock = ManualClock::new();
+    let pass = |seconds| clock.pass(Duration::from_secs(seconds));
     let sessions = sessions_with(&storage, clock.clone(), 6).await;
     let create = async || {
         let made = async { sessions.create_session().await.ok().map(|(id, _)| id) };
@@ -259,7 +246,7 @@ async fn the_session_that_is_idle_for_longest_makes_room() {
 async fn whoever_has_the_most_sessions_makes_room() {
     let folder = tempfile::tempdir().unwrap();
     let storage = storage(&folder).await;
-    let clock = Arc::new(TestClock(SystemClock.now(), AtomicU64::new(0)));
+    let clock = ManualClock::new();
     // One is there already.
     let sessions = sessions_with(&storage, clock.clone(), 5).await;
     let create = async |name: &str| {
@@ -267,12 +254,12 @@ async fn whoever_has_the_most_sessions_makes_room() {
         with_principal(Principal::from_source("key", name), made).await
     };
     let first = create("alice").await.0.unwrap();
-    clock.1.fetch_add(1, Ordering::Relaxed);
+    clock.pass(Duration::from_secs(1));
     for name in ["alice", "bob", "bob"] {
         assert!(create(name).await.0.is_some());
     }
     assert_eq!(create("carol").await.1, Some(HttpRefusal::TooManySessions), "all were used a moment ago");
-    clock.1.fetch_add(35, Ordering::Relaxed);
+    clock.pass(Duration::from_secs(35));
     assert!(create("carol").await.0.is_some() && !sessions.is_loaded(&first));
 }
 

@@ -3,7 +3,7 @@
 use crate::request_context::RequestText;
 use crate::resumable_stream::{WaitingCall, WaitingStore};
 use bytes::Bytes;
-use platform::durable::{Answer, DurableError};
+use platform::durable::{DurableError, StoreAnswer};
 use platform::storage::{SessionStore, StreamKey};
 use platform::sync::Mutex;
 use rmcp::model::Extensions;
@@ -68,7 +68,7 @@ impl WaitingStore for WaitingRequest {
         }
     }
 
-    fn forget(&self) -> Answer<()> {
+    fn forget(&self) -> StoreAnswer<()> {
         *self.kept.lock() = None;
         let removed = self.storage.forget_waiting(self.key);
         Box::pin(async { removed.await.map_err(DurableError::from) })

@@ -1,7 +1,7 @@
 //! A client over stdin and stdout. Calls that are answered once are served where they are read; rmcp gets everything else.
 
 use super::lines::{Line, LineDecoder, MAX_LINE};
-use super::log_writer::Effect;
+use super::log_writer::LineEffect;
 use super::open_session::{RequestState, TakenOver};
 use super::outgoing::Outgoing;
 use super::resumption::{self, Resumption};
@@ -21,7 +21,7 @@ use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use platform::clock::Clock;
-use platform::standard_streams::{Input, Output};
+use platform::standard_streams::{Input, StandardOutput};
 use plugins::calls::CleanUp;
 use protocol::json_text::memory_of;
 use rmcp::ErrorData;
@@ -56,7 +56,7 @@ struct CountedRequest {
 /// A message that is not served.
 struct Refused;
 
-pub(super) struct Connection {
+pub(super) struct StdioConnection {
     server: Arc<ServerContext>,
     lines: FramedRead<Input, LineDecoder>,
     outgoing: Arc<Outgoing>,
@@ -83,10 +83,10 @@ pub(super) struct Connection {
     shutdown: Shutdown,
 }
 
-impl Connection {
+impl StdioConnection {
     pub(super) fn new(
         server: Arc<ServerContext>,
-        (input, output): (Input, Output),
+        (input, output): (Input, StandardOutput),
         mut resumption: Resumption,
         shutdown: Shutdown,
     ) -> Self {
@@ -292,7 +292,7 @@ impl Connection {
 
     fn refuse(&self, error: ErrorData, id: Option<RequestId>) {
         match serde_json::to_vec(&ServerJsonRpcMessage::error(error, id.clone())) {
-            Ok(text) => self.outgoing.push(&text, id.as_ref().map(Effect::Refused)),
+            Ok(text) => self.outgoing.push(&text, id.as_ref().map(LineEffect::Refused)),
             Err(error) => tracing::error!(%error, "a refusal cannot be written"),
         }
     }
@@ -322,7 +322,7 @@ impl Connection {
 
     fn answer(&mut self, (id, response): (DirectId, DirectResponse)) {
         if let Some(id) = self.running.remove_direct(id) {
-            self.outgoing.push(&response.json, Some(Effect::Answered(&id)));
+            self.outgoing.push(&response.json, Some(LineEffect::Answered(&id)));
         }
         self.last_cpu = response.cpu;
         self.waiting_cpu += response.cpu;
@@ -333,7 +333,7 @@ impl Connection {
     }
 }
 
-impl Transport<RoleServer> for Connection {
+impl Transport<RoleServer> for StdioConnection {
     type Error = io::Error;
 
     fn send(&mut self, mut message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
@@ -343,7 +343,7 @@ impl Transport<RoleServer> for Connection {
         async move {
             let Some(sender) = sender else { return Ok(()) };
             retry::rewrite_message(&mut message);
-            sender.send(&serde_json::to_vec(&message)?, Effect::from_message(&message)).await
+            sender.send(&serde_json::to_vec(&message)?, LineEffect::from_message(&message)).await
         }
     }
 

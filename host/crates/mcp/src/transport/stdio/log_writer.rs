@@ -14,7 +14,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, ReadBuf};
 
 /// What becomes of a request when a line is written.
-pub(super) enum Effect<'a> {
+pub(super) enum LineEffect<'a> {
     Answered(&'a RequestId),
     /// It was answered with an error.
     Refused(&'a RequestId),
@@ -24,7 +24,7 @@ pub(super) enum Effect<'a> {
     Withdrawn(&'a RequestId),
 }
 
-impl<'a> Effect<'a> {
+impl<'a> LineEffect<'a> {
     pub(super) fn from_message(message: &'a ServerJsonRpcMessage) -> Option<Self> {
         match message {
             ServerJsonRpcMessage::Response(response) => Some(Self::Answered(&response.id)),
@@ -78,7 +78,7 @@ impl SessionLogWriter {
         self.append(kind::WRITING, b"");
     }
 
-    /// Whole lines were written; `effects` are lines of [`Effect::write`].
+    /// Whole lines were written; `effects` are lines of [`LineEffect::write`].
     pub(super) fn has_written(&self, effects: &[u8]) {
         self.append(kind::WRITTEN, effects);
     }

@@ -12,7 +12,7 @@ mod running;
 mod shutdown;
 
 use crate::handler::Server;
-use connection::Connection;
+use connection::StdioConnection;
 use platform::session_log::SessionLog;
 use platform::standard_streams;
 pub use refused_start::refuse_first_request;
@@ -51,7 +51,7 @@ pub async fn serve_stdio(
         stop.cancel();
         force_stop.cancel();
     }));
-    let connection = Connection::new(server.context().clone(), streams, resumption, shutdown);
+    let connection = StdioConnection::new(server.context().clone(), streams, resumption, shutdown);
     let running = match server.serve(connection).await {
         Ok(running) => running,
         // A client may disconnect before its first request.

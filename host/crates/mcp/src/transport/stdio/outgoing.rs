@@ -1,7 +1,7 @@
 //! Lines on their way to stdout. Whoever needs one of them written writes all that wait, in one go.
 
-use super::log_writer::{Effect, SessionLogWriter};
-use platform::standard_streams::Output;
+use super::log_writer::{LineEffect, SessionLogWriter};
+use platform::standard_streams::StandardOutput;
 use platform::sync::Mutex;
 use std::io;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ struct Lines {
 pub(super) struct Sender(Arc<Outgoing>);
 
 impl Sender {
-    pub(super) async fn send(self, text: &[u8], effect: Option<Effect<'_>>) -> io::Result<()> {
+    pub(super) async fn send(self, text: &[u8], effect: Option<LineEffect<'_>>) -> io::Result<()> {
         self.0.push(text, effect);
         self.0.flush().await
     }
@@ -53,14 +53,14 @@ impl Drop for Sender {
 
 /// Keeps what it has begun to write, because whoever waits for it may give up at any moment.
 struct Writer {
-    output: Output,
+    output: StandardOutput,
     lines: Lines,
     written: usize,
     log: Option<Arc<SessionLogWriter>>,
 }
 
 impl Outgoing {
-    pub(super) fn new(output: Output, log: Option<Arc<SessionLogWriter>>) -> Self {
+    pub(super) fn new(output: StandardOutput, log: Option<Arc<SessionLogWriter>>) -> Self {
         let writer = Writer { output, lines: Lines::default(), written: 0, log: log.clone() };
         Self {
             log,
@@ -78,7 +78,7 @@ impl Outgoing {
     }
 
     /// Adds a line, whose end is not in `text`.
-    pub(super) fn push(&self, text: &[u8], effect: Option<Effect<'_>>) {
+    pub(super) fn push(&self, text: &[u8], effect: Option<LineEffect<'_>>) {
         let mut waiting = self.waiting.lock();
         waiting.text.extend_from_slice(text);
         waiting.text.push(b'\n');

@@ -1,7 +1,7 @@
 //! A connection that an earlier process had: its requests are served again or answered, and nothing of the two processes is mixed up.
 
 use super::lines::LineDecoder;
-use super::log_writer::{Effect, LoggedInput, SessionLogWriter};
+use super::log_writer::{LineEffect, LoggedInput, SessionLogWriter};
 use super::open_session::TakenOver;
 use super::outgoing::Outgoing;
 use super::partial_line::PartialLine;
@@ -96,7 +96,7 @@ impl Resumption {
             let cancelled = CancelledNotification::new(CancelledNotificationParam::new(Some(id.clone()), reason));
             let message = ServerJsonRpcMessage::notification(ServerNotification::CancelledNotification(cancelled));
             match serde_json::to_vec(&message) {
-                Ok(text) => outgoing.push(&text, Some(Effect::Withdrawn(&id))),
+                Ok(text) => outgoing.push(&text, Some(LineEffect::Withdrawn(&id))),
                 Err(error) => tracing::error!(%error, "a question cannot be withdrawn"),
             }
         }
@@ -108,8 +108,8 @@ impl Resumption {
 
     /// Whether a message of rmcp is an answer that the client has already.
     pub(super) fn is_unwanted(&mut self, message: &ServerJsonRpcMessage) -> bool {
-        match Effect::from_message(message) {
-            Some(Effect::Answered(id) | Effect::Refused(id)) => self.unwanted.remove(id),
+        match LineEffect::from_message(message) {
+            Some(LineEffect::Answered(id) | LineEffect::Refused(id)) => self.unwanted.remove(id),
             _ => false,
         }
     }

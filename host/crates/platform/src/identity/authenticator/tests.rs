@@ -6,6 +6,7 @@ mod issuers;
 use super::super::jwks::DocumentFetcher;
 use super::super::settings::OAuthSettings;
 use super::*;
+use crate::clock::ManualClock;
 use crate::outbound::Endpoint;
 use crate::sync::Mutex;
 use async_trait::async_trait;
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::future::pending;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use url::Url;
 
 const ISSUER: &str = "https://login.example.com/realm";
@@ -38,21 +39,6 @@ const RSA_TOKEN: &str = "\
     aTVGOJ3M1S0eNqrueloX1Sdb0fJQXLd0HYhDwbHShyT8O6GCpoCqenCUXgGEXexGDiALNbMljG3PU2CBeJwfngxvy5gglyl_noXP\
     TH5ACmlKvPzoH_gLRJhhe3jCQUS_ecyXmwT62gwIJzlvO3xq4HM04FYV6AMt6xgRohFpX1L19MRZRhZ2Jx3TlnfAH6LqcLV-mLwu\
     v_pvFMfg8cB4UWsB7rr_2VPb-6XHerUsbLsGKgpsM4DvcDXA";
-
-struct StoppedClock {
-    start: Instant,
-    passed: Mutex<Duration>,
-}
-
-impl Clock for StoppedClock {
-    fn now(&self) -> Instant {
-        self.start + *self.passed.lock()
-    }
-
-    fn unix(&self) -> Duration {
-        Duration::from_secs(NOW) + *self.passed.lock()
-    }
-}
 
 #[derive(Default)]
 struct Issuer {
@@ -107,7 +93,7 @@ fn good(claims: &Value) -> String {
 
 struct World {
     issuer: Arc<Issuer>,
-    clock: Arc<StoppedClock>,
+    clock: Arc<ManualClock>,
     authenticator: Authenticator,
 }
 
@@ -118,7 +104,7 @@ impl World {
 
     fn expecting(audience: &[&str], client_ids: &[&str]) -> Self {
         let issuer = Arc::new(Issuer::default());
-        let clock = Arc::new(StoppedClock { start: crate::clock::SystemClock.now(), passed: Mutex::default() });
+        let clock = ManualClock::at(Duration::from_secs(NOW));
         let oauth = OAuthSettings {
             issuer: Endpoint::new(ISSUER).unwrap(),
             resource: Endpoint::new(AUDIENCE).unwrap(),
@@ -152,7 +138,7 @@ impl World {
     }
 
     fn pass(&self, seconds: u64) {
-        *self.clock.passed.lock() += Duration::from_secs(seconds);
+        self.clock.pass(Duration::from_secs(seconds));
     }
 
     fn fetches(&self) -> usize {

@@ -18,9 +18,7 @@ struct Bed {
 
 impl Bed {
     fn new(limits: DurableLimits) -> Self {
-        let clock = Arc::new(ManualClock::default());
-        clock.set(Duration::from_secs(1_800_000_000));
-        Self { folder: tempfile::tempdir().unwrap(), clock, limits }
+        Self { folder: tempfile::tempdir().unwrap(), clock: ManualClock::new(), limits }
     }
 
     fn store(&self) -> SqliteStore {
@@ -200,10 +198,10 @@ async fn a_lease_does_not_outlive_a_start_of_the_machine() {
     let bed = Bed::new(DurableLimits::default());
     let (store, name, term) = (bed.store(), key("task"), Duration::from_secs(10));
     let lease = store.acquire(&name, "a", term).await.unwrap().unwrap();
-    bed.clock.set(Duration::from_secs(1_800_000_000 - 5));
+    bed.clock.set_up(bed.clock.up() - Duration::from_secs(5));
     assert_eq!(store.acquire(&name, "b", term).await, Ok(None), "a little is nothing");
     assert_eq!(store.renew(vec![lease.clone()], term).await, Ok(Vec::new()));
-    bed.clock.set(Duration::from_secs(1_700_000_000));
+    bed.clock.set_up(Duration::from_secs(9));
     let next = store.acquire(&name, "b", term).await.unwrap().unwrap();
     assert!(next.fence > lease.fence);
     assert_eq!(store.renew(vec![lease.clone()], term).await, Ok(vec![lease]));

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use super::*;
-use crate::install::atomic_file::CrashPoint;
+use crate::install::atomic_file::WriteStep;
 use crate::install::atomic_file::testing::{Fault, inject};
 use crate::loading::ExaminedComponent;
 use crate::package::{Claims, Inspection};
@@ -11,14 +11,14 @@ use policy::{DataKey, Side};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-const STEPS: [CrashPoint; 7] = [
-    CrashPoint::UsersWritten,
-    CrashPoint::UsersRenamed,
-    CrashPoint::ComponentWritten,
-    CrashPoint::ComponentRenamed,
-    CrashPoint::LockfileWritten,
-    CrashPoint::LockfileRenamed,
-    CrashPoint::Pruned,
+const STEPS: [WriteStep; 7] = [
+    WriteStep::UsersWritten,
+    WriteStep::UsersRenamed,
+    WriteStep::ComponentWritten,
+    WriteStep::ComponentRenamed,
+    WriteStep::LockfileWritten,
+    WriteStep::LockfileRenamed,
+    WriteStep::Pruned,
 ];
 
 fn candidate(bytes: &[u8], version: &str, requests: &str) -> Candidate {
@@ -150,7 +150,7 @@ fn a_failing_disk_leaves_the_old_state_or_the_new() {
         // Once the lock file is renamed the plugin is installed, even if an error is returned.
         assert_eq!(
             installed.is_some(),
-            matches!(step, CrashPoint::LockfileRenamed | CrashPoint::Pruned),
+            matches!(step, WriteStep::LockfileRenamed | WriteStep::Pruned),
             "{step:?}: {result:?}"
         );
         if installed.is_none() {
@@ -254,7 +254,7 @@ fn a_crash_during_a_rollback_leaves_the_old_state_or_the_new() {
         plugins.update(&id(), &Digest::sha256(b"one"), (REFERENCE, &candidate(b"two", "1.1.0", "")), false).unwrap();
         run_aborting(folder.path(), at, "roll back");
         let expected = match step {
-            CrashPoint::LockfileRenamed | CrashPoint::Pruned => {
+            WriteStep::LockfileRenamed | WriteStep::Pruned => {
                 (Some(Digest::sha256(b"one")), Some(Digest::sha256(b"two")))
             }
             _ => (Some(Digest::sha256(b"two")), None),
@@ -274,7 +274,7 @@ fn a_crash_during_an_update_leaves_the_old_state_or_the_new() {
         let plugins = plugins(folder.path());
         plugins.install(&id(), "x", &data(), &candidate(b"one", "1.0.0", ""), Table::new()).unwrap();
         run_aborting(folder.path(), at, "update");
-        let new = matches!(step, CrashPoint::LockfileRenamed | CrashPoint::Pruned);
+        let new = matches!(step, WriteStep::LockfileRenamed | WriteStep::Pruned);
         let expected = Digest::sha256(if new { b"two" } else { b"one" });
         assert_eq!(versions(&plugins), (Some(expected.clone()), None), "{step:?}");
         // The next update works, and removes what the crash left behind.

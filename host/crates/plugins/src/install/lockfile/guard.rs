@@ -2,7 +2,7 @@
 
 use super::document::{Lockfile, LockfileError};
 use super::read::split;
-use crate::install::atomic_file::{self, CrashPoint};
+use crate::install::atomic_file::{self, WriteStep};
 use platform::folder::Folder;
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
@@ -34,7 +34,7 @@ impl LockfileGuard {
         // Never write a file that could not be read again.
         Lockfile::parse(&text, self.path())?;
         let (_, name) = split(self.path()).map_err(fail)?;
-        let (written, renamed) = (CrashPoint::LockfileWritten, CrashPoint::LockfileRenamed);
+        let (written, renamed) = (WriteStep::LockfileWritten, WriteStep::LockfileRenamed);
         atomic_file::replace(&self.folder, name, text.as_bytes(), 0o644, written, renamed)
             .map_err(|error| fail(format!("cannot write it: {error}")))
     }

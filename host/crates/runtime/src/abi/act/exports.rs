@@ -12,9 +12,9 @@ use serde_json::Value;
 use wasmtime::component::{Instance, InstancePre};
 use wasmtime::{AsContextMut as _, Error, Store};
 
-pub(in super::super) struct Exports(GuestIndices);
+pub(in super::super) struct ActExports(GuestIndices);
 
-impl Exports {
+impl ActExports {
     /// The error is a sentence.
     pub(in super::super) fn find(component: &InstancePre<Guest>) -> Result<Self, String> {
         GuestIndices::new(component).map(Self).map_err(|error| {

@@ -6,4 +6,4 @@ mod exports;
 mod localized;
 mod result;
 
-pub(super) use exports::Exports;
+pub(super) use exports::ActExports;

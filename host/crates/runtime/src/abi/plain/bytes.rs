@@ -8,12 +8,12 @@ use wasmtime::component::{ComponentNamedList, Func, Lower};
 /// The parameters and the result of such a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Shape {
-    pub(super) params: Vec<Slot>,
+    pub(super) params: Vec<BytesParameter>,
     returns: Returns,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Slot {
+pub(super) enum BytesParameter {
     Text,
     Bytes,
 }
@@ -31,13 +31,13 @@ enum Returns {
 
 /// A value of such a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Chunk {
+pub(super) enum BytesValue {
     Text(String),
     Bytes(Vec<u8>),
 }
 
 /// The result of such a function: nothing, a value, or the text of an error.
-pub(super) type Returned = Result<Option<Chunk>, String>;
+pub(super) type Returned = Result<Option<BytesValue>, String>;
 
 /// More parameters than this go the way of all others, since each number of them doubles the code.
 const MAX_PARAMS: usize = 2;
@@ -45,26 +45,26 @@ const MAX_PARAMS: usize = 2;
 impl Shape {
     pub(super) fn find(params: &[(String, Ty)], ok: Option<&Ty>, err: Option<&Option<Ty>>) -> Option<Self> {
         let slot = |ty: &Ty| match ty {
-            Ty::String => Some(Slot::Text),
-            Ty::Bytes => Some(Slot::Bytes),
+            Ty::String => Some(BytesParameter::Text),
+            Ty::Bytes => Some(BytesParameter::Bytes),
             _ => None,
         };
-        let params: Vec<Slot> = params.iter().map(|(_, ty)| slot(ty)).collect::<Option<_>>()?;
+        let params: Vec<BytesParameter> = params.iter().map(|(_, ty)| slot(ty)).collect::<Option<_>>()?;
         let ok = match ok {
             Some(ty) => Some(slot(ty)?),
             None => None,
         };
-        let has_bytes = params.contains(&Slot::Bytes) || ok == Some(Slot::Bytes);
+        let has_bytes = params.contains(&BytesParameter::Bytes) || ok == Some(BytesParameter::Bytes);
         if params.len() > MAX_PARAMS || !has_bytes {
             return None;
         }
         let returns = match (ok, err) {
             (None, None) => Returns::Nothing,
-            (Some(Slot::Text), None) => Returns::Text,
-            (Some(Slot::Bytes), None) => Returns::Bytes,
+            (Some(BytesParameter::Text), None) => Returns::Text,
+            (Some(BytesParameter::Bytes), None) => Returns::Bytes,
             (None, Some(Some(Ty::String))) => Returns::NothingOrError,
-            (Some(Slot::Text), Some(Some(Ty::String))) => Returns::TextOrError,
-            (Some(Slot::Bytes), Some(Some(Ty::String))) => Returns::BytesOrError,
+            (Some(BytesParameter::Text), Some(Some(Ty::String))) => Returns::TextOrError,
+            (Some(BytesParameter::Bytes), Some(Some(Ty::String))) => Returns::BytesOrError,
             (_, Some(_)) => return None,
         };
         Some(Self { params, returns })
@@ -75,18 +75,18 @@ impl Shape {
         &self,
         function: Func,
         store: impl AsContextMut<Data: Send>,
-        arguments: Vec<Chunk>,
+        arguments: Vec<BytesValue>,
     ) -> wasmtime::Result<Returned> {
         let returns = self.returns;
         let mut arguments = arguments.into_iter();
         match (arguments.next(), arguments.next()) {
             (None, _) => call(function, store, (), returns).await,
-            (Some(Chunk::Text(a)), None) => call(function, store, (a,), returns).await,
-            (Some(Chunk::Bytes(a)), None) => call(function, store, (a,), returns).await,
-            (Some(Chunk::Text(a)), Some(Chunk::Text(b))) => call(function, store, (a, b), returns).await,
-            (Some(Chunk::Text(a)), Some(Chunk::Bytes(b))) => call(function, store, (a, b), returns).await,
-            (Some(Chunk::Bytes(a)), Some(Chunk::Text(b))) => call(function, store, (a, b), returns).await,
-            (Some(Chunk::Bytes(a)), Some(Chunk::Bytes(b))) => call(function, store, (a, b), returns).await,
+            (Some(BytesValue::Text(a)), None) => call(function, store, (a,), returns).await,
+            (Some(BytesValue::Bytes(a)), None) => call(function, store, (a,), returns).await,
+            (Some(BytesValue::Text(a)), Some(BytesValue::Text(b))) => call(function, store, (a, b), returns).await,
+            (Some(BytesValue::Text(a)), Some(BytesValue::Bytes(b))) => call(function, store, (a, b), returns).await,
+            (Some(BytesValue::Bytes(a)), Some(BytesValue::Text(b))) => call(function, store, (a, b), returns).await,
+            (Some(BytesValue::Bytes(a)), Some(BytesValue::Bytes(b))) => call(function, store, (a, b), returns).await,
         }
     }
 }
@@ -108,11 +108,11 @@ where
         }
         Returns::Text => {
             let (text,) = function.typed::<P, (String,)>(&store)?.call_async(&mut store, arguments).await?;
-            Ok(Some(Chunk::Text(text)))
+            Ok(Some(BytesValue::Text(text)))
         }
         Returns::Bytes => {
             let (bytes,) = function.typed::<P, (Vec<u8>,)>(&store)?.call_async(&mut store, arguments).await?;
-            Ok(Some(Chunk::Bytes(bytes)))
+            Ok(Some(BytesValue::Bytes(bytes)))
         }
         Returns::NothingOrError => {
             type Done = (Result<(), String>,);
@@ -121,12 +121,12 @@ where
         Returns::TextOrError => {
             type Text = (Result<String, String>,);
             let (text,) = function.typed::<P, Text>(&store)?.call_async(&mut store, arguments).await?;
-            text.map(|text| Some(Chunk::Text(text)))
+            text.map(|text| Some(BytesValue::Text(text)))
         }
         Returns::BytesOrError => {
             type Bytes = (Result<Vec<u8>, String>,);
             let (bytes,) = function.typed::<P, Bytes>(&store)?.call_async(&mut store, arguments).await?;
-            bytes.map(|bytes| Some(Chunk::Bytes(bytes)))
+            bytes.map(|bytes| Some(BytesValue::Bytes(bytes)))
         }
     })
 }

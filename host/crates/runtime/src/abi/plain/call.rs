@@ -3,15 +3,15 @@
 use super::super::guest::Guest;
 use super::super::guest_call::{GuestAnswer, GuestCall};
 use super::super::store::charge_with_bytes;
-use super::bytes::{Chunk, Shape, Slot};
-use super::function::Function;
+use super::bytes::{BytesParameter, BytesValue, Shape};
+use super::function::PlainFunction;
 use super::functions::{Callable, Functions};
 use super::memory::{ValueMemory, json_size};
-use super::read::{Read, ReadError, Reader, read_bytes};
+use super::read::{ConversionError, Read, Reader, read_bytes};
 use super::resources::Receiver;
 use super::tool::RESULT;
 use super::types::Ty;
-use super::write::{WriteError, Writer, Written};
+use super::write::{WriteError, WriteResult, Writer};
 use crate::engine::{CallError, Supervised as _, is_large, work_in_pool_if_large};
 use crate::imports::{Content, ToolError, ToolResult, price};
 use serde_json::{Map, Value};
@@ -21,14 +21,14 @@ use wasmtime::{AsContextMut as _, Error, Store};
 
 /// The arguments of a call, converted.
 enum Values {
-    Chunks(Vec<Chunk>),
+    Chunks(Vec<BytesValue>),
     Values(Vec<Val>),
 }
 
 /// What a function returned.
 enum Returned {
     Nothing,
-    Chunk(Chunk),
+    Chunk(BytesValue),
     Value(Val),
 }
 
@@ -37,8 +37,8 @@ impl Returned {
     fn size(&self) -> u64 {
         match self {
             Self::Nothing => 0,
-            Self::Chunk(Chunk::Text(text)) => text.len() as u64,
-            Self::Chunk(Chunk::Bytes(bytes)) => bytes.len() as u64,
+            Self::Chunk(BytesValue::Text(text)) => text.len() as u64,
+            Self::Chunk(BytesValue::Bytes(bytes)) => bytes.len() as u64,
             Self::Value(value) => json_size(value),
         }
     }
@@ -70,7 +70,7 @@ impl Functions {
 }
 
 async fn call_function(
-    function: &Arc<Function>,
+    function: &Arc<PlainFunction>,
     arguments: String,
     store: &mut Store<Guest>,
     instance: &Instance,
@@ -95,7 +95,7 @@ async fn call_function(
     let returned = match (values, &function.shape) {
         (Values::Chunks(chunks), Some(shape)) => match shape.call(exported, &mut *store, chunks).await? {
             Ok(chunk) => Ok(chunk.map_or(Returned::Nothing, Returned::Chunk)),
-            Err(text) => Err(Returned::Chunk(Chunk::Text(text))),
+            Err(text) => Err(Returned::Chunk(BytesValue::Text(text))),
         },
         (Values::Values(mut values), _) => {
             let made = match &function.receiver {
@@ -163,17 +163,19 @@ async fn convert<T: Send + 'static>(
     Ok(work_in_pool_if_large(bytes, || owner, work).await)
 }
 
-fn read_arguments(function: &Function, arguments: &str, memory: &mut ValueMemory) -> Read<Values> {
-    let invalid = |reason: String| ReadError::Invalid { place: vec![], reason };
+fn read_arguments(function: &PlainFunction, arguments: &str, memory: &mut ValueMemory) -> Read<Values> {
+    let invalid = |reason: String| ConversionError::Invalid { place: vec![], reason };
     let mut object: Map<String, Value> =
         serde_json::from_str(arguments).map_err(|error| invalid(format!("are not a JSON object: {error}")))?;
     if let Some(Shape { params, .. }) = &function.shape {
         let mut chunks = Vec::new();
         for (slot, (name, _)) in params.iter().zip(&function.params) {
-            let wrong = |reason: &str| ReadError::Invalid { place: vec![name.clone()], reason: reason.into() };
+            let wrong = |reason: &str| ConversionError::Invalid { place: vec![name.clone()], reason: reason.into() };
             chunks.push(match (slot, object.swap_remove(name)) {
-                (Slot::Text, Some(Value::String(text))) => Chunk::Text(text),
-                (Slot::Bytes, Some(Value::String(text))) => Chunk::Bytes(read_bytes(&text).map_err(|e| e.at(name))?),
+                (BytesParameter::Text, Some(Value::String(text))) => BytesValue::Text(text),
+                (BytesParameter::Bytes, Some(Value::String(text))) => {
+                    BytesValue::Bytes(read_bytes(&text).map_err(|e| e.at(name))?)
+                }
                 (_, Some(_)) => return Err(wrong("is not a string")),
                 (_, None) => return Err(wrong("is missing")),
             });
@@ -185,20 +187,20 @@ fn read_arguments(function: &Function, arguments: &str, memory: &mut ValueMemory
     Ok(Values::Values(values.into_iter().map(|(_, value)| value).collect()))
 }
 
-fn sentence(error: ReadError) -> String {
+fn sentence(error: ConversionError) -> String {
     match error {
-        ReadError::Invalid { place, reason } => {
+        ConversionError::Invalid { place, reason } => {
             let place: String = place.iter().rev().map(|part| format!("/{part}")).collect();
             if place.is_empty() { format!("they {reason}") } else { format!("{place} {reason}") }
         }
-        ReadError::TooLarge => {
+        ConversionError::TooLarge => {
             "as values they take more memory than limits.hostcall and their own size allow; leave out less".into()
         }
     }
 }
 
 /// Tells what a `result` has apart.
-fn returned(function: &Function, value: Option<Val>) -> Result<Returned, Returned> {
+fn returned(function: &PlainFunction, value: Option<Val>) -> Result<Returned, Returned> {
     let payload = |payload: Option<Box<Val>>| payload.map_or(Returned::Nothing, |value| Returned::Value(*value));
     match (value, &function.err) {
         (None, _) => Ok(Returned::Nothing),
@@ -209,7 +211,7 @@ fn returned(function: &Function, value: Option<Val>) -> Result<Returned, Returne
 }
 
 fn answer(
-    function: &Function,
+    function: &PlainFunction,
     returned: Result<Returned, Returned>,
     writer: &mut Writer,
 ) -> Result<ToolResult, WriteError> {
@@ -235,15 +237,15 @@ fn answer(
     }
     // A model reads a string better without its JSON. For other values, the host makes the text of the JSON.
     let content = match returned {
-        Returned::Chunk(Chunk::Text(shown)) | Returned::Value(Val::String(shown)) => text(shown),
-        Returned::Nothing | Returned::Chunk(Chunk::Bytes(_)) | Returned::Value(_) => vec![],
+        Returned::Chunk(BytesValue::Text(shown)) | Returned::Value(Val::String(shown)) => text(shown),
+        Returned::Nothing | Returned::Chunk(BytesValue::Bytes(_)) | Returned::Value(_) => vec![],
     };
     Ok(ToolResult { content, structured: Some(writer.take()?), is_error: false })
 }
 
 fn error_text(ty: Option<&Ty>, error: Returned, writer: &mut Writer) -> Result<String, WriteError> {
     match (ty, error) {
-        (_, Returned::Chunk(Chunk::Text(text)) | Returned::Value(Val::String(text))) => {
+        (_, Returned::Chunk(BytesValue::Text(text)) | Returned::Value(Val::String(text))) => {
             writer.string(&text)?;
             Ok(text)
         }
@@ -255,11 +257,11 @@ fn error_text(ty: Option<&Ty>, error: Returned, writer: &mut Writer) -> Result<S
     }
 }
 
-fn write(ty: &Ty, value: &Returned, writer: &mut Writer) -> Written {
+fn write(ty: &Ty, value: &Returned, writer: &mut Writer) -> WriteResult {
     match value {
         Returned::Nothing => Err(WriteError::Mismatch),
-        Returned::Chunk(Chunk::Text(text)) => writer.string(text),
-        Returned::Chunk(Chunk::Bytes(bytes)) => writer.bytes(bytes),
+        Returned::Chunk(BytesValue::Text(text)) => writer.string(text),
+        Returned::Chunk(BytesValue::Bytes(bytes)) => writer.bytes(bytes),
         Returned::Value(value) => writer.value(ty, value),
     }
 }

@@ -9,7 +9,7 @@ use wasmtime::component::ComponentExportIndex;
 /// Characters of a name in messages: one of 64 is the longest that a tool may have.
 const MAX_NAME: usize = 150;
 
-pub(super) struct Function {
+pub(super) struct PlainFunction {
     /// As the component exports it.
     pub(super) interface: Option<String>,
     pub(super) name: String,
@@ -26,7 +26,7 @@ pub(super) struct Function {
     pub(super) hostcall_divisor: u64,
 }
 
-impl Function {
+impl PlainFunction {
     /// For messages.
     pub(super) fn full_name(&self) -> String {
         full_name(self.interface.as_deref(), &self.name)

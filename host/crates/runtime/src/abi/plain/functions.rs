@@ -3,9 +3,9 @@
 use super::bounds::TypeBounds;
 use super::bytes::Shape;
 use super::docs::{Docs, NamedType, PackageDocs, short_name};
-use super::function::{Function, full_name};
+use super::function::{PlainFunction, full_name};
 use super::memory::hostcall_divisor;
-use super::program::Program;
+use super::program::PlainProgram;
 use super::resources::{Constructors, Member};
 use super::tool;
 use super::types::Ty;
@@ -40,8 +40,8 @@ pub(in super::super) struct Functions {
 
 /// What a tool calls.
 pub(super) enum Callable {
-    Function(Arc<Function>),
-    Program(Program),
+    Function(Arc<PlainFunction>),
+    Program(PlainProgram),
 }
 
 impl Callable {
@@ -113,7 +113,9 @@ impl Functions {
                 let text = docs.of_function(interface, &function.name);
                 tool::describe(name, function, text, keeps_state, Docs::new(&docs, interface, &self.types))
             }
-            Callable::Program(program) => Program::describe(name, docs.of_function(Some(&program.interface), name)),
+            Callable::Program(program) => {
+                PlainProgram::describe(name, docs.of_function(Some(&program.interface), name))
+            }
         };
         Offer { tools: self.tools.iter().map(tool).collect(), ..Offer::default() }
     }
@@ -179,7 +181,7 @@ impl Search<'_> {
         index: ComponentExportIndex,
         ty: &ComponentFunc,
     ) -> Result<(String, Callable), String> {
-        let run = interface.filter(|interface| Program::is_run(interface, name));
+        let run = interface.filter(|interface| PlainProgram::is_run(interface, name));
         if run.is_none() && interface.is_some_and(|name| name.starts_with("wasi:")) {
             return Err("is an entry point of WASI, which this host does not call".into());
         }
@@ -214,7 +216,7 @@ impl Search<'_> {
             return Err("has several results".into());
         }
         if let Some(interface) = run {
-            let program = Program::new(interface, index, params.len(), result.as_ref())?;
+            let program = PlainProgram::new(interface, index, params.len(), result.as_ref())?;
             return Ok((name.to_owned(), Callable::Program(program)));
         }
         let tool = tool::name(interface.map(short_name), &own_name);
@@ -228,7 +230,7 @@ impl Search<'_> {
             None => Shape::find(&params, ok.as_ref(), err.as_ref()),
             Some(_) => None,
         };
-        let function = Function { interface, name, index, params, receiver, ok, err, shape, hostcall_divisor };
+        let function = PlainFunction { interface, name, index, params, receiver, ok, err, shape, hostcall_divisor };
         tool::check_schemas(&function)?;
         Ok((tool, Callable::Function(Arc::new(function))))
     }

@@ -21,7 +21,7 @@ const RUN: &str = "run";
 /// Each takes more memory than its text: an empty one has three bytes in JSON.
 const MAX_ARGUMENTS: usize = 4_096;
 
-pub(super) struct Program {
+pub(super) struct PlainProgram {
     pub(super) interface: String,
     run: ComponentExportIndex,
 }
@@ -50,7 +50,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-impl Program {
+impl PlainProgram {
     /// Whether a function of an interface is the one that runs a program.
     pub(super) fn is_run(interface: &str, name: &str) -> bool {
         interface.starts_with(INTERFACE) && name == RUN

@@ -9,16 +9,16 @@ use wasmtime::component::Val;
 
 /// Why a value cannot be converted.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum ReadError {
+pub(super) enum ConversionError {
     /// Where, from the inside out, and why.
     Invalid { place: Vec<String>, reason: String },
     /// The values would take too much memory.
     TooLarge,
 }
 
-pub(super) type Read<T> = Result<T, ReadError>;
+pub(super) type Read<T> = Result<T, ConversionError>;
 
-impl ReadError {
+impl ConversionError {
     pub(super) fn at(mut self, part: impl ToString) -> Self {
         if let Self::Invalid { place, .. } = &mut self {
             place.push(part.to_string());
@@ -28,7 +28,7 @@ impl ReadError {
 }
 
 fn invalid<T>(reason: impl Into<String>) -> Read<T> {
-    Err(ReadError::Invalid { place: vec![], reason: reason.into() })
+    Err(ConversionError::Invalid { place: vec![], reason: reason.into() })
 }
 
 /// Converts values within a bound of memory.
@@ -54,7 +54,7 @@ impl Reader<'_> {
         }
         match object.keys().next() {
             Some(name) => {
-                Err(invalid::<()>("is not one of its members").err().map_or(ReadError::TooLarge, |e| e.at(name)))
+                Err(invalid::<()>("is not one of its members").err().map_or(ConversionError::TooLarge, |e| e.at(name)))
             }
             None => Ok(values),
         }
@@ -145,7 +145,7 @@ impl Reader<'_> {
     fn variant(&mut self, cases: &[(String, Option<Ty>)], mut object: Map<String, Value>) -> Read<Val> {
         let Some(Value::String(tag)) = object.swap_remove("tag") else { return invalid("has no string `tag`") };
         let Some((_, ty)) = cases.iter().find(|(name, _)| *name == tag) else {
-            return invalid("is none of the cases").map_err(|error: ReadError| error.at("tag"));
+            return invalid("is none of the cases").map_err(|error: ConversionError| error.at("tag"));
         };
         self.take(NAME)?;
         let value = object.swap_remove("value");
@@ -175,7 +175,7 @@ impl Reader<'_> {
             let found = item.as_str().and_then(|name| names.iter().position(|known| known == name));
             match found {
                 Some(flag) => is_set[flag] = true,
-                None => return invalid("is none of the flags").map_err(|error: ReadError| error.at(at)),
+                None => return invalid("is none of the flags").map_err(|error: ConversionError| error.at(at)),
             }
         }
         let set = names.iter().zip(is_set).filter(|(_, is_set)| *is_set).map(|(name, _)| name.clone());
@@ -185,7 +185,7 @@ impl Reader<'_> {
     }
 
     fn take(&mut self, bytes: u64) -> Read<()> {
-        if self.memory.take(bytes) { Ok(()) } else { Err(ReadError::TooLarge) }
+        if self.memory.take(bytes) { Ok(()) } else { Err(ConversionError::TooLarge) }
     }
 }
 

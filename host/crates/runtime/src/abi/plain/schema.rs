@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 /// Whether values come from a client or go to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum Direction {
     Input,
     Output,
 }
@@ -17,7 +17,7 @@ pub(super) const ODD_FLOATS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
 
 /// Writes schemas with what is known of the types.
 pub(super) struct SchemaWriter<'a> {
-    pub(super) side: Side,
+    pub(super) side: Direction,
     pub(super) docs: Docs<'a>,
 }
 
@@ -48,8 +48,8 @@ impl SchemaWriter<'_> {
             Ty::Bool => json!({"type": "boolean"}),
             Ty::Integer(integer) => integer_schema(*integer),
             Ty::Float32 | Ty::Float64 => match self.side {
-                Side::Input => json!({"type": "number"}),
-                Side::Output => json!({"anyOf": [{"type": "number"}, {"type": "string", "enum": ODD_FLOATS}]}),
+                Direction::Input => json!({"type": "number"}),
+                Direction::Output => json!({"anyOf": [{"type": "number"}, {"type": "string", "enum": ODD_FLOATS}]}),
             },
             Ty::Char => json!({"type": "string", "minLength": 1, "maxLength": 1}),
             Ty::String => json!({"type": "string"}),

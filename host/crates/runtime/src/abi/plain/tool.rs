@@ -1,8 +1,8 @@
 //! A function as a tool: its name, its schemas and its description.
 
 use super::docs::Docs;
-use super::function::Function;
-use super::schema::{SchemaWriter, Side};
+use super::function::PlainFunction;
+use super::schema::{Direction, SchemaWriter};
 use super::types::Ty;
 use crate::imports::{Execution, Tool, ToolAnnotations, check_schema_extent};
 use serde_json::Value;
@@ -19,7 +19,13 @@ pub(super) fn name(interface: Option<&str>, function: &str) -> String {
 const FRESH_MEMORY: &str = "Each call begins with fresh memory: what an earlier call has set there is gone.";
 
 /// `keeps_state` is whether the component has functions that are called for what they change.
-pub(super) fn describe(name: &str, function: &Function, text: Option<&str>, keeps_state: bool, docs: Docs<'_>) -> Tool {
+pub(super) fn describe(
+    name: &str,
+    function: &PlainFunction,
+    text: Option<&str>,
+    keeps_state: bool,
+    docs: Docs<'_>,
+) -> Tool {
     let mut description = text.map_or_else(|| format!("The function `{}`.", function.full_name()), str::to_owned);
     if keeps_state {
         description = format!("{description}\n\n{FRESH_MEMORY}");
@@ -37,7 +43,7 @@ pub(super) fn describe(name: &str, function: &Function, text: Option<&str>, keep
 }
 
 /// Checks that the schemas are not too large; the error is the end of a sentence about the function.
-pub(super) fn check_schemas(function: &Function) -> Result<(), String> {
+pub(super) fn check_schemas(function: &PlainFunction) -> Result<(), String> {
     let check = |which: &str, schema: &Value| {
         let refused = |error| format!("would have an {which} schema that is refused: {error}");
         check_schema_extent(schema, schema.to_string().len()).map_err(refused)
@@ -46,13 +52,13 @@ pub(super) fn check_schemas(function: &Function) -> Result<(), String> {
     output_schema(function, Docs::none()).map_or(Ok(()), |schema| check("output", &schema))
 }
 
-fn input_schema(function: &Function, docs: Docs<'_>) -> Value {
-    let writer = SchemaWriter { side: Side::Input, docs };
+fn input_schema(function: &PlainFunction, docs: Docs<'_>) -> Value {
+    let writer = SchemaWriter { side: Direction::Input, docs };
     writer.object(function.params.iter().map(|(name, ty)| (name.as_str(), ty)))
 }
 
-fn output_schema(function: &Function, docs: Docs<'_>) -> Option<Value> {
-    let writer = SchemaWriter { side: Side::Output, docs };
+fn output_schema(function: &PlainFunction, docs: Docs<'_>) -> Option<Value> {
+    let writer = SchemaWriter { side: Direction::Output, docs };
     Some(match function.ok.as_ref()? {
         record @ Ty::Record(_) => writer.schema(record),
         other => writer.object(std::iter::once((RESULT, other))),

@@ -15,7 +15,7 @@ pub(super) enum WriteError {
     Mismatch,
 }
 
-pub(super) type Written = Result<(), WriteError>;
+pub(super) type WriteResult = Result<(), WriteError>;
 
 /// Writes JSON text.
 pub(super) struct Writer {
@@ -41,25 +41,25 @@ impl Writer {
         self.values.saturating_add((self.taken + self.text.len()) as u64)
     }
 
-    pub(super) fn raw(&mut self, text: &str) -> Written {
+    pub(super) fn raw(&mut self, text: &str) -> WriteResult {
         self.check(text.len())?;
         self.text.extend_from_slice(text.as_bytes());
         Ok(())
     }
 
-    pub(super) fn string(&mut self, text: &str) -> Written {
+    pub(super) fn string(&mut self, text: &str) -> WriteResult {
         self.check(text.len())?;
         self.serialize(text)
     }
 
-    pub(super) fn bytes(&mut self, bytes: &[u8]) -> Written {
+    pub(super) fn bytes(&mut self, bytes: &[u8]) -> WriteResult {
         self.check(BASE64.encode_len(bytes.len()))?;
         self.raw("\"")?;
         self.text.extend(BASE64.encode(bytes).as_bytes());
         self.raw("\"")
     }
 
-    pub(super) fn value(&mut self, ty: &Ty, value: &Val) -> Written {
+    pub(super) fn value(&mut self, ty: &Ty, value: &Val) -> WriteResult {
         self.values += 1;
         match (ty, value) {
             (Ty::Bool, Val::Bool(value)) => self.serialize(value),
@@ -117,7 +117,7 @@ impl Writer {
         }
     }
 
-    fn list<'a>(&mut self, items: impl Iterator<Item = (&'a Ty, &'a Val)>) -> Written {
+    fn list<'a>(&mut self, items: impl Iterator<Item = (&'a Ty, &'a Val)>) -> WriteResult {
         self.raw("[")?;
         for (at, (ty, value)) in items.enumerate() {
             if at > 0 {
@@ -129,7 +129,7 @@ impl Writer {
     }
 
     /// Options without a value are left out.
-    fn record(&mut self, types: &[(String, Ty)], fields: &[(String, Val)]) -> Written {
+    fn record(&mut self, types: &[(String, Ty)], fields: &[(String, Val)]) -> WriteResult {
         self.raw("{")?;
         let mut is_first = true;
         for ((name, ty), (_, value)) in types.iter().zip(fields) {
@@ -149,7 +149,7 @@ impl Writer {
     }
 
     /// What is not exact in every JSON parser is a string of digits.
-    fn integer(&mut self, value: &Val) -> Written {
+    fn integer(&mut self, value: &Val) -> WriteResult {
         let integer: i128 = match value {
             Val::S8(value) => (*value).into(),
             Val::U8(value) => (*value).into(),
@@ -167,7 +167,7 @@ impl Writer {
         }
     }
 
-    fn float64(&mut self, value: f64) -> Written {
+    fn float64(&mut self, value: f64) -> WriteResult {
         match odd_float(value) {
             Some(name) => self.serialize(name),
             None => self.serialize(&value),
@@ -175,7 +175,7 @@ impl Writer {
     }
 
     /// Writes the shortest digits that mean this number.
-    fn float32(&mut self, value: f32) -> Written {
+    fn float32(&mut self, value: f32) -> WriteResult {
         let wide = f64::from(value);
         match odd_float(wide) {
             Some(name) => self.serialize(name),
@@ -183,12 +183,12 @@ impl Writer {
         }
     }
 
-    fn serialize(&mut self, value: &(impl Serialize + ?Sized)) -> Written {
+    fn serialize(&mut self, value: &(impl Serialize + ?Sized)) -> WriteResult {
         let wrong = |error: serde_json::Error| if error.is_io() { WriteError::TooLong } else { WriteError::Mismatch };
         serde_json::to_writer(self, value).map_err(wrong)
     }
 
-    fn check(&self, more: usize) -> Written {
+    fn check(&self, more: usize) -> WriteResult {
         if self.text.len().saturating_add(more) > self.limit { Err(WriteError::TooLong) } else { Ok(()) }
     }
 }

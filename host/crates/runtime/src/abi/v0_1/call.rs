@@ -3,13 +3,13 @@
 use super::super::guest::Guest;
 use super::super::guest_call::{GuestAnswer, GuestCall};
 use super::bindings::portcullis::plugin::types::CallContext;
-use super::exports::{Exports, exported};
+use super::exports::{V01Exports, exported};
 use super::{completions, prompts, reconcile, resources, tools};
 use wasmtime::Store;
 use wasmtime::component::Instance;
 
 pub(in super::super) async fn call(
-    exports: &Exports,
+    exports: &V01Exports,
     call: GuestCall,
     store: &mut Store<Guest>,
     instance: &Instance,

@@ -8,7 +8,7 @@ use wasmtime::Store;
 use wasmtime::component::{Instance, InstancePre};
 
 /// Each interface is loaded from an instance only when it is called.
-pub(in super::super) struct Exports {
+pub(in super::super) struct V01Exports {
     pub(super) tools: Option<bound::tools::GuestIndices>,
     pub(super) resources: Option<bound::resources::GuestIndices>,
     pub(super) prompts: Option<bound::prompts::GuestIndices>,
@@ -16,7 +16,7 @@ pub(in super::super) struct Exports {
     pub(in super::super) reconcile: Option<bound::reconcile::GuestIndices>,
 }
 
-impl Exports {
+impl V01Exports {
     /// Fails if an exported interface lacks a function.
     pub(in super::super) fn find(component: &InstancePre<Guest>) -> wasmtime::Result<Self> {
         Ok(Self {

@@ -27,7 +27,7 @@ mod types;
 
 pub(super) use bindings::portcullis::plugin::types::CallContext;
 pub(super) use call::call;
-pub(super) use exports::Exports;
+pub(super) use exports::V01Exports;
 pub(super) use linker::new_linker;
 pub(super) use types::context_to_guest;
 

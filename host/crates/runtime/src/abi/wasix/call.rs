@@ -2,14 +2,14 @@
 
 use super::super::guest::Guest;
 use super::super::guest_call::{GuestAnswer, GuestCall};
-use super::super::values::{Fields, boolean, full_case, list, result, single_float, string, text};
+use super::super::values::{RecordFields, boolean, full_case, list, result, single_float, string, text};
 use super::content::{content, resource, role};
-use super::exports::Exports;
+use super::exports::WasixExports;
 use crate::imports as h;
 use wasmtime::component::{Instance, Val};
 use wasmtime::{Error, Store};
 
-impl Exports {
+impl WasixExports {
     pub(in super::super) async fn call(
         &self,
         call: GuestCall,
@@ -28,7 +28,7 @@ impl Exports {
             GuestCall::Resource { uri } => {
                 let answer = result(self.read_resource.call(store, instance, &[string(uri)]).await?)?;
                 GuestAnswer::Resource(match answer {
-                    Ok(read) => Ok(Fields::read(read)?.take("contents", |contents| list(contents, resource))?),
+                    Ok(read) => Ok(RecordFields::read(read)?.take("contents", |contents| list(contents, resource))?),
                     Err(error) => Err(read_error(error)?),
                 })
             }
@@ -48,7 +48,7 @@ impl Exports {
 
 fn tool_result(response: Val, store: &mut Store<Guest>) -> wasmtime::Result<Result<h::ToolResult, h::ToolError>> {
     let (case, value) = full_case(response)?;
-    let mut fields = Fields::read(value)?;
+    let mut fields = RecordFields::read(value)?;
     if case != "completed" {
         let question = fields.take("message", text)?;
         return Ok(Err(h::ToolError::Unsupported(format!(
@@ -64,9 +64,9 @@ fn tool_result(response: Val, store: &mut Store<Guest>) -> wasmtime::Result<Resu
 }
 
 /// The dialect tells of progress together with the result.
-fn report_progress(result: &mut Fields, store: &mut Store<Guest>) -> wasmtime::Result<()> {
+fn report_progress(result: &mut RecordFields, store: &mut Store<Guest>) -> wasmtime::Result<()> {
     let report = |value: Val| {
-        let mut report = Fields::read(value)?;
+        let mut report = RecordFields::read(value)?;
         Ok((report.option("progress", single_float)?, report.option("message", text)?))
     };
     let reports = result.option("progress", |reports| list(reports, report))?.unwrap_or_default();
@@ -81,10 +81,10 @@ fn report_progress(result: &mut Fields, store: &mut Store<Guest>) -> wasmtime::R
 
 fn prompt_result(value: Val) -> wasmtime::Result<h::PromptResult> {
     let message = |value: Val| {
-        let mut message = Fields::read(value)?;
+        let mut message = RecordFields::read(value)?;
         Ok(h::PromptMessage { role: message.take("role", role)?, content: message.take("content", content)? })
     };
-    let mut prompt = Fields::read(value)?;
+    let mut prompt = RecordFields::read(value)?;
     Ok(h::PromptResult {
         description: prompt.option("description", text)?,
         messages: prompt.take("messages", |messages| list(messages, message))?,

@@ -1,6 +1,6 @@
 //! Content blocks, whose bytes are base64.
 
-use super::super::values::{Fields, enumerated, full_case, list, mismatch, single_float, text};
+use super::super::values::{RecordFields, enumerated, full_case, list, mismatch, single_float, text};
 use crate::engine::CallError;
 use crate::imports as h;
 use data_encoding::BASE64;
@@ -10,7 +10,7 @@ type Result<T> = wasmtime::Result<T>;
 
 pub(super) fn content(value: Val) -> Result<h::Content> {
     let (case, value) = full_case(value)?;
-    let mut block = Fields::read(value)?;
+    let mut block = RecordFields::read(value)?;
     let data = match case.as_str() {
         "text" => h::ContentData::Text(block.take("text", text)?),
         "image" => h::ContentData::Image(blob(&mut block)?),
@@ -36,7 +36,7 @@ pub(super) fn content(value: Val) -> Result<h::Content> {
 
 pub(super) fn resource(value: Val) -> Result<h::EmbeddedResource> {
     let (case, value) = full_case(value)?;
-    let mut contents = Fields::read(value)?;
+    let mut contents = RecordFields::read(value)?;
     let body = match case.as_str() {
         "text" => h::ResourceBody::Text(contents.take("text", text)?),
         _ => h::ResourceBody::Blob(contents.take("blob", bytes)?),
@@ -46,7 +46,7 @@ pub(super) fn resource(value: Val) -> Result<h::EmbeddedResource> {
 }
 
 /// Only the media type tells whether the data is text or base64.
-fn embedded(block: &mut Fields) -> Result<h::EmbeddedResource> {
+fn embedded(block: &mut RecordFields) -> Result<h::EmbeddedResource> {
     let mime_type = block.option("mime-type", text)?;
     let is_text = mime_type.as_deref().is_none_or(|media| media.starts_with("text/") || media.contains("json"));
     let body = match is_text {
@@ -56,7 +56,7 @@ fn embedded(block: &mut Fields) -> Result<h::EmbeddedResource> {
     Ok(h::EmbeddedResource { uri: block.take("uri", text)?, mime_type, body, meta: None })
 }
 
-fn blob(block: &mut Fields) -> Result<h::Blob> {
+fn blob(block: &mut RecordFields) -> Result<h::Blob> {
     Ok(h::Blob { mime_type: block.take("mime-type", text)?, data: block.take("data", bytes)? })
 }
 
@@ -66,7 +66,7 @@ fn bytes(value: Val) -> Result<Vec<u8>> {
 }
 
 pub(super) fn annotations(value: Val) -> Result<h::Annotations> {
-    let mut annotations = Fields::read(value)?;
+    let mut annotations = RecordFields::read(value)?;
     let audience = annotations.option("audience", |value| list(value, role))?.unwrap_or_default();
     Ok(h::Annotations {
         // Each once: a list of a million roles would take memory that no limit counts.

@@ -13,19 +13,19 @@ const INTERFACE: &str = "wasix:mcp/router@";
 /// Of the interface; earlier ones have other types.
 const VERSION: &str = "25.6.";
 
-pub(in super::super) struct Exports {
-    pub(super) list_tools: Function,
-    pub(super) call_tool: Function,
-    pub(super) list_resources: Function,
-    pub(super) read_resource: Function,
-    pub(super) list_prompts: Function,
-    pub(super) get_prompt: Function,
+pub(in super::super) struct WasixExports {
+    pub(super) list_tools: WasixFunction,
+    pub(super) call_tool: WasixFunction,
+    pub(super) list_resources: WasixFunction,
+    pub(super) read_resource: WasixFunction,
+    pub(super) list_prompts: WasixFunction,
+    pub(super) get_prompt: WasixFunction,
 }
 
 /// A function that takes strings and returns one value.
-pub(super) struct Function(ComponentExportIndex);
+pub(super) struct WasixFunction(ComponentExportIndex);
 
-impl Exports {
+impl WasixExports {
     /// The error is a sentence.
     pub(in super::super) fn find(engine: &Engine, component: &Component) -> Result<Self, String> {
         let ty = component.component_type();
@@ -49,7 +49,7 @@ impl Exports {
             }
             let checked = ty.results().try_for_each(|ty| types.check(&ty));
             checked.map_err(|reason| format!("`{interface}#{name}` {reason}"))?;
-            Ok(Function(index))
+            Ok(WasixFunction(index))
         };
         Ok(Self {
             list_tools: function("list-tools", 0)?,
@@ -62,7 +62,7 @@ impl Exports {
     }
 }
 
-impl Function {
+impl WasixFunction {
     pub(super) async fn call(
         &self,
         store: &mut Store<Guest>,

@@ -5,4 +5,4 @@ mod content;
 mod exports;
 mod offer;
 
-pub(super) use exports::Exports;
+pub(super) use exports::WasixExports;

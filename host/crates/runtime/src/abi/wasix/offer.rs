@@ -1,16 +1,16 @@
 //! What a component lists: tools, resources and prompts.
 
 use super::super::guest::Guest;
-use super::super::values::{Fields, boolean, list, text};
+use super::super::values::{RecordFields, boolean, list, text};
 use super::content::annotations;
-use super::exports::Exports;
+use super::exports::WasixExports;
 use crate::imports as h;
 use wasmtime::Store;
 use wasmtime::component::{Instance, Val};
 
 type Result<T> = wasmtime::Result<T>;
 
-impl Exports {
+impl WasixExports {
     pub(in super::super) async fn describe(&self, store: &mut Store<Guest>, instance: &Instance) -> Result<h::Offer> {
         Ok(h::Offer {
             tools: list(self.list_tools.call(store, instance, &[]).await?, tool)?,
@@ -22,7 +22,7 @@ impl Exports {
 }
 
 fn tool(value: Val) -> Result<h::Tool> {
-    let mut tool = Fields::read(value)?;
+    let mut tool = RecordFields::read(value)?;
     let mut hints = tool.options("annotations")?;
     Ok(h::Tool {
         name: tool.take("name", text)?,
@@ -41,7 +41,7 @@ fn tool(value: Val) -> Result<h::Tool> {
 }
 
 fn resource(value: Val) -> Result<h::ResourceInfo> {
-    let mut resource = Fields::read(value)?;
+    let mut resource = RecordFields::read(value)?;
     Ok(h::ResourceInfo {
         uri: resource.take("uri", text)?,
         name: resource.take("name", text)?,
@@ -56,7 +56,7 @@ fn resource(value: Val) -> Result<h::ResourceInfo> {
 
 /// Its arguments are left out: the dialect has no way to give them to the component.
 fn prompt(value: Val) -> Result<h::Prompt> {
-    let mut prompt = Fields::read(value)?;
+    let mut prompt = RecordFields::read(value)?;
     Ok(h::Prompt {
         name: prompt.take("name", text)?,
         title: None,

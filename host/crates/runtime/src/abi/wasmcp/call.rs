@@ -2,10 +2,10 @@
 
 use super::super::guest::Guest;
 use super::super::guest_call::{GuestAnswer, GuestCall};
-use super::super::values::{Fields, boolean, list, none, record, some, string, text, unsigned};
+use super::super::values::{RecordFields, boolean, list, none, record, some, string, text, unsigned};
 use super::content::{content, resource};
-use super::exports::Exports;
-use super::function::Function;
+use super::exports::WasmcpExports;
+use super::function::WasmcpFunction;
 use super::offer::role;
 use super::streams::Streams;
 use crate::imports as h;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use wasmtime::component::{Instance, Val};
 use wasmtime::{Error, Store};
 
-impl Exports {
+impl WasmcpExports {
     pub(in super::super) async fn call(
         &self,
         call: GuestCall,
@@ -64,7 +64,7 @@ impl Exports {
     /// The answer with its streams, if the component has what was called.
     async fn ask(
         &self,
-        function: Option<&Function>,
+        function: Option<&WasmcpFunction>,
         store: &mut Store<Guest>,
         instance: &Instance,
         given: Vec<(&str, Val)>,
@@ -90,7 +90,7 @@ fn not_exported() -> Error {
 }
 
 fn tool_result(value: Val, mut streams: Streams) -> wasmtime::Result<h::ToolResult> {
-    let mut result = Fields::read(value)?;
+    let mut result = RecordFields::read(value)?;
     Ok(h::ToolResult {
         content: result.take("content", |blocks| list(blocks, |block| content(block, &mut streams)))?,
         structured: result.option("structured-content", text)?,
@@ -99,18 +99,18 @@ fn tool_result(value: Val, mut streams: Streams) -> wasmtime::Result<h::ToolResu
 }
 
 fn resource_contents(value: Val, mut streams: Streams) -> wasmtime::Result<Vec<h::EmbeddedResource>> {
-    Fields::read(value)?.take("contents", |contents| list(contents, |item| resource(item, &mut streams)))
+    RecordFields::read(value)?.take("contents", |contents| list(contents, |item| resource(item, &mut streams)))
 }
 
 fn prompt_result(value: Val, mut streams: Streams) -> wasmtime::Result<h::PromptResult> {
     let message = |value: Val| {
-        let mut message = Fields::read(value)?;
+        let mut message = RecordFields::read(value)?;
         Ok(h::PromptMessage {
             role: message.take("role", role)?,
             content: message.take("content", |block| content(block, &mut streams))?,
         })
     };
-    let mut result = Fields::read(value)?;
+    let mut result = RecordFields::read(value)?;
     Ok(h::PromptResult {
         description: result.option("description", text)?,
         messages: result.take("messages", |messages| list(messages, message))?,
@@ -134,7 +134,7 @@ fn completion_request(query: h::CompletionQuery) -> Vec<(&'static str, Val)> {
 }
 
 fn completion(value: Val) -> wasmtime::Result<h::Completion> {
-    let mut result = Fields::read(value)?;
+    let mut result = RecordFields::read(value)?;
     Ok(h::Completion {
         values: result.take("values", |values| list(values, text))?,
         total: result.option("total", unsigned)?,

@@ -1,6 +1,6 @@
 //! Content blocks and the contents of resources.
 
-use super::super::values::{Fields, bytes, full_case, mismatch, text, unsigned};
+use super::super::values::{RecordFields, bytes, full_case, mismatch, text, unsigned};
 use super::offer::annotations;
 use super::streams::Streams;
 use crate::engine::CallError;
@@ -11,7 +11,7 @@ type Result<T> = wasmtime::Result<T>;
 
 pub(super) fn content(value: Val, streams: &mut Streams) -> Result<h::Content> {
     let (case, value) = full_case(value)?;
-    let mut block = Fields::read(value)?;
+    let mut block = RecordFields::read(value)?;
     let mut options = block.options("options")?;
     let data = match case.as_str() {
         "text" => h::ContentData::Text(block.take("text", |value| text_data(value, streams))?),
@@ -33,7 +33,7 @@ pub(super) fn content(value: Val, streams: &mut Streams) -> Result<h::Content> {
 
 pub(super) fn resource(value: Val, streams: &mut Streams) -> Result<h::EmbeddedResource> {
     let (case, value) = full_case(value)?;
-    let mut contents = Fields::read(value)?;
+    let mut contents = RecordFields::read(value)?;
     let mime_type = contents.options("options")?.option("mime-type", text)?;
     let body = match case.as_str() {
         "text" => h::ResourceBody::Text(contents.take("text", |value| text_data(value, streams))?),
@@ -42,7 +42,7 @@ pub(super) fn resource(value: Val, streams: &mut Streams) -> Result<h::EmbeddedR
     Ok(h::EmbeddedResource { uri: contents.take("uri", text)?, mime_type, body, meta: None })
 }
 
-fn blob(block: &mut Fields, streams: &mut Streams) -> Result<h::Blob> {
+fn blob(block: &mut RecordFields, streams: &mut Streams) -> Result<h::Blob> {
     Ok(h::Blob {
         mime_type: block.take("mime-type", text)?,
         data: block.take("data", |value| blob_data(value, streams))?,

@@ -1,29 +1,29 @@
 //! The interfaces that a component exports, found once when it is linked.
 
 use super::super::values::TypeCheck;
-use super::function::Function;
+use super::function::WasmcpFunction;
 use super::sessions;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
 
 /// The functions that are called; of an interface that is not exported, none.
-pub(in super::super) struct Exports {
+pub(in super::super) struct WasmcpExports {
     /// Of MCP, as the dialect names it.
     pub(super) version: &'static str,
     /// Whether its calls are told which session they have.
     pub(super) has_sessions: bool,
-    pub(super) list_tools: Option<Function>,
-    pub(super) call_tool: Option<Function>,
-    pub(super) list_resources: Option<Function>,
-    pub(super) list_templates: Option<Function>,
-    pub(super) read_resource: Option<Function>,
-    pub(super) list_prompts: Option<Function>,
-    pub(super) get_prompt: Option<Function>,
-    pub(super) complete: Option<Function>,
+    pub(super) list_tools: Option<WasmcpFunction>,
+    pub(super) call_tool: Option<WasmcpFunction>,
+    pub(super) list_resources: Option<WasmcpFunction>,
+    pub(super) list_templates: Option<WasmcpFunction>,
+    pub(super) read_resource: Option<WasmcpFunction>,
+    pub(super) list_prompts: Option<WasmcpFunction>,
+    pub(super) get_prompt: Option<WasmcpFunction>,
+    pub(super) complete: Option<WasmcpFunction>,
 }
 
-impl Exports {
+impl WasmcpExports {
     /// `package`: the dialect's. The error is a sentence.
     pub(in super::super) fn find(
         engine: &Engine,
@@ -72,13 +72,18 @@ impl Search<'_> {
     }
 
     /// A function of an interface, which must have it.
-    fn function(&mut self, interface: Option<&str>, name: &str, given: &[&str]) -> Result<Option<Function>, String> {
+    fn function(
+        &mut self,
+        interface: Option<&str>,
+        name: &str,
+        given: &[&str],
+    ) -> Result<Option<WasmcpFunction>, String> {
         let Some(interface) = interface else { return Ok(None) };
         let lacks = || format!("it exports `{interface}`, but without `{name}`");
         let outer = self.component.get_export_index(None, interface).ok_or_else(lacks)?;
         let (item, index) = self.component.get_export(Some(&outer), name).ok_or_else(lacks)?;
         let ComponentItem::ComponentFunc(ty) = item else { return Err(lacks()) };
-        let function = Function::new(index, &ty, given, &mut self.types);
+        let function = WasmcpFunction::new(index, &ty, given, &mut self.types);
         function.map(Some).map_err(|reason| format!("`{interface}#{name}` {reason}"))
     }
 }

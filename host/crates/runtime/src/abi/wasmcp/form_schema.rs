@@ -1,7 +1,7 @@
 //! The form that a component describes with types, as JSON Schema. The host checks it as any other form.
 
 use super::super::values::{
-    Fields, boolean, enumerated, float, full_case, list, mismatch, pair, string_list, text, unsigned_32,
+    RecordFields, boolean, enumerated, float, full_case, list, mismatch, pair, string_list, text, unsigned_32,
 };
 use serde_json::{Map, Value, json};
 use wasmtime::component::Val;
@@ -10,7 +10,7 @@ type Result<T> = wasmtime::Result<T>;
 
 /// The schema of `requested-schema`, as text.
 pub(super) fn form_schema(requested: Val) -> Result<String> {
-    let mut requested = Fields::read(requested)?;
+    let mut requested = RecordFields::read(requested)?;
     let mut properties = Map::new();
     let entries = requested.take("properties", |entries| list(entries, pair))?;
     for (name, property) in entries {
@@ -28,7 +28,7 @@ fn property(definition: Val) -> Result<Value> {
     let mut fields = match (case.as_str(), value) {
         // The newer dialect tells kinds of choices apart.
         ("enum-schema", choices @ Val::Variant(..)) => return choice(choices),
-        (_, value) => Fields::read(value)?,
+        (_, value) => RecordFields::read(value)?,
     };
     let mut schema = described(&mut fields)?;
     match case.as_str() {
@@ -73,7 +73,7 @@ fn number(value: f64, kind: &str) -> Value {
 /// One or several of some texts, with titles or without.
 fn choice(choices: Val) -> Result<Value> {
     let (case, value) = full_case(choices)?;
-    let mut fields = Fields::read(value)?;
+    let mut fields = RecordFields::read(value)?;
     let mut schema = described(&mut fields)?;
     let (is_multiple, is_titled) = match case.as_str() {
         "untitled-single-select" => (false, false),
@@ -108,12 +108,12 @@ fn choice(choices: Val) -> Result<Value> {
 }
 
 fn option(value: Val) -> Result<Value> {
-    let mut option = Fields::read(value)?;
+    let mut option = RecordFields::read(value)?;
     Ok(json!({"const": option.take("const-value", text)?, "title": option.take("title", text)?}))
 }
 
 /// What all kinds have.
-fn described(fields: &mut Fields) -> Result<Map<String, Value>> {
+fn described(fields: &mut RecordFields) -> Result<Map<String, Value>> {
     let mut schema = Map::new();
     set(&mut schema, "title", fields.option("title", text)?);
     set(&mut schema, "description", fields.option("description", text)?);

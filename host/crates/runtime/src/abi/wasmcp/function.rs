@@ -4,7 +4,7 @@ use super::super::guest::Guest;
 use super::super::plain::json_size;
 use super::super::store::charge_with_bytes;
 use super::super::values::{
-    Fields, TypeCheck, full_case, list, mismatch, none, option, record, result, signed, some, string, text,
+    RecordFields, TypeCheck, full_case, list, mismatch, none, option, record, result, signed, some, string, text,
 };
 use super::sessions::STORE;
 use crate::imports::{ToolError, price};
@@ -31,7 +31,7 @@ enum Part {
     Nothing,
 }
 
-pub(super) struct Function {
+pub(super) struct WasmcpFunction {
     index: ComponentExportIndex,
     context: Vec<(String, Part)>,
     /// The fields of the request, and which are optional.
@@ -48,7 +48,7 @@ pub(super) struct Failure {
 impl Failure {
     fn read(value: Val) -> wasmtime::Result<Self> {
         let (kind, error) = full_case(value)?;
-        let mut error = Fields::read(error)?;
+        let mut error = RecordFields::read(error)?;
         Ok(Self { kind, code: error.take("code", signed)?, message: error.take("message", text)? })
     }
 
@@ -69,7 +69,7 @@ impl Failure {
     }
 }
 
-impl Function {
+impl WasmcpFunction {
     /// `given`: the fields of the request that this host knows. The error is the end of a sentence about the function.
     pub(super) fn new(
         index: ComponentExportIndex,
@@ -162,7 +162,7 @@ impl Function {
             let given = cursor.take().map(|cursor| ("cursor", string(cursor)));
             let page = self.call(store, instance, version, None, given.into_iter().collect()).await?;
             let page = page.map_err(|failure| Error::msg(format!("it cannot list: {}", failure.message())))?;
-            let mut page = Fields::read(page)?;
+            let mut page = RecordFields::read(page)?;
             cursor = page.option("next-cursor", text)?;
             items.extend(page.take(member, |value| list(value, &mut read))?);
             if items.len() > MAX_ITEMS {

@@ -16,5 +16,5 @@ mod session_types;
 mod sessions;
 mod streams;
 
-pub(super) use exports::Exports;
+pub(super) use exports::WasmcpExports;
 pub(super) use server_io::{add_to_linker, check_imports};

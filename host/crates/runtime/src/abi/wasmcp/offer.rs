@@ -1,15 +1,15 @@
 //! What a component lists: tools, resources, templates and prompts.
 
 use super::super::guest::Guest;
-use super::super::values::{Fields, boolean, enumerated, float, list, text, unsigned};
-use super::exports::Exports;
+use super::super::values::{RecordFields, boolean, enumerated, float, list, text, unsigned};
+use super::exports::WasmcpExports;
 use crate::imports as h;
 use wasmtime::Store;
 use wasmtime::component::{Instance, Val};
 
 type Result<T> = wasmtime::Result<T>;
 
-impl Exports {
+impl WasmcpExports {
     pub(in super::super) async fn describe(&self, store: &mut Store<Guest>, instance: &Instance) -> Result<h::Offer> {
         let mut offer = h::Offer { completes: self.complete.is_some(), ..h::Offer::default() };
         if let Some(function) = &self.list_tools {
@@ -29,7 +29,7 @@ impl Exports {
 }
 
 fn tool(value: Val) -> Result<h::Tool> {
-    let mut tool = Fields::read(value)?;
+    let mut tool = RecordFields::read(value)?;
     let mut options = tool.options("options")?;
     let mut hints = options.options("annotations")?;
     let name = tool.take("name", text)?;
@@ -54,7 +54,7 @@ fn tool(value: Val) -> Result<h::Tool> {
 }
 
 fn resource(value: Val) -> Result<h::ResourceInfo> {
-    let mut resource = Fields::read(value)?;
+    let mut resource = RecordFields::read(value)?;
     let mut options = resource.options("options")?;
     Ok(h::ResourceInfo {
         uri: resource.take("uri", text)?,
@@ -69,7 +69,7 @@ fn resource(value: Val) -> Result<h::ResourceInfo> {
 }
 
 fn template(value: Val) -> Result<h::ResourceTemplate> {
-    let mut template = Fields::read(value)?;
+    let mut template = RecordFields::read(value)?;
     let mut options = template.options("options")?;
     Ok(h::ResourceTemplate {
         uri_template: template.take("uri-template", text)?,
@@ -84,7 +84,7 @@ fn template(value: Val) -> Result<h::ResourceTemplate> {
 
 fn prompt(value: Val) -> Result<h::Prompt> {
     let argument = |value: Val| {
-        let mut argument = Fields::read(value)?;
+        let mut argument = RecordFields::read(value)?;
         Ok(h::PromptArgument {
             name: argument.take("name", text)?,
             title: argument.option("title", text)?,
@@ -92,7 +92,7 @@ fn prompt(value: Val) -> Result<h::Prompt> {
             required: argument.option("required", boolean)?.unwrap_or(false),
         })
     };
-    let mut prompt = Fields::read(value)?;
+    let mut prompt = RecordFields::read(value)?;
     let mut options = prompt.options("options")?;
     Ok(h::Prompt {
         name: prompt.take("name", text)?,
@@ -103,9 +103,9 @@ fn prompt(value: Val) -> Result<h::Prompt> {
     })
 }
 
-fn icons(options: &mut Fields) -> Result<Vec<h::Icon>> {
+fn icons(options: &mut RecordFields) -> Result<Vec<h::Icon>> {
     let icon = |value: Val| {
-        let mut icon = Fields::read(value)?;
+        let mut icon = RecordFields::read(value)?;
         Ok(h::Icon {
             src: icon.take("src", text)?,
             mime_type: icon.option("mime-type", text)?,
@@ -116,7 +116,7 @@ fn icons(options: &mut Fields) -> Result<Vec<h::Icon>> {
 }
 
 pub(super) fn annotations(value: Val) -> Result<h::Annotations> {
-    let mut annotations = Fields::read(value)?;
+    let mut annotations = RecordFields::read(value)?;
     let audience = annotations.option("audience", |value| list(value, role))?.unwrap_or_default();
     Ok(h::Annotations {
         // Each once: a list of a million roles would take memory that no limit counts.

@@ -4,7 +4,7 @@
 use super::super::guest::Guest;
 use super::super::plain::json_size;
 use super::super::store::{Store, charge_with_bytes};
-use super::super::values::{Fields, full_case, none, record, some, string, text};
+use super::super::values::{RecordFields, full_case, none, record, some, string, text};
 use super::form_schema::form_schema;
 use super::handles::drop_handles;
 use crate::imports::{ClientAnswer, ClientError, Consent, FormAnswer, Question, UrlTarget, price};
@@ -83,7 +83,7 @@ fn question(request: Val) -> wasmtime::Result<Question> {
         request @ Val::Record(_) => ("form".to_owned(), request),
         variant => full_case(variant)?,
     };
-    let mut request = Fields::read(request)?;
+    let mut request = RecordFields::read(request)?;
     let message = request.take("message", text)?;
     Ok(match case.as_str() {
         "form" => Question::Form { message, schema: request.take("requested-schema", form_schema)? },

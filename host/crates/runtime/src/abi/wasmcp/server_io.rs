@@ -4,7 +4,7 @@
 use super::super::guest::Guest;
 use super::super::plain::json_size;
 use super::super::store::{Store, charge_with_bytes};
-use super::super::values::{Fields, TypeCheck, enumerated, float, full_case, none, string, text};
+use super::super::values::{RecordFields, TypeCheck, enumerated, float, full_case, none, string, text};
 use super::handles::drop_handles;
 use super::packages::{PACKAGES, VERSION};
 use super::sessions;
@@ -126,7 +126,7 @@ fn send(store: &mut Store<'_>, params: &[Val]) -> wasmtime::Result<Result<(), St
 }
 
 fn log(store: &mut Store<'_>, value: Val) -> wasmtime::Result<()> {
-    let mut record = Fields::read(value)?;
+    let mut record = RecordFields::read(value)?;
     let level = level(&record.take("level", enumerated)?);
     let logger = record.option("logger", text)?;
     let data = record.take("data", text)?;
@@ -142,7 +142,7 @@ fn log(store: &mut Store<'_>, value: Val) -> wasmtime::Result<()> {
 }
 
 fn progress(store: &mut Store<'_>, value: Val) -> wasmtime::Result<()> {
-    let mut record = Fields::read(value)?;
+    let mut record = RecordFields::read(value)?;
     let report = ProgressReport {
         done: record.take("progress", float)?,
         total: record.option("total", float)?,

@@ -4,7 +4,7 @@ use wasmtime::component::{ComponentType, Lift, Lower, Resource};
 
 #[derive(ComponentType, Lift, Lower)]
 #[component(variant)]
-pub(super) enum SessionError {
+pub(super) enum WasmcpSessionError {
     #[component(name = "io")]
     #[allow(dead_code, reason = "the host has no streams in a session")]
     Io(StreamError),

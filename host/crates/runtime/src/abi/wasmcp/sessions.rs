@@ -5,7 +5,7 @@ use super::super::guest::Guest;
 use super::super::store::{Store, charge_with_bytes};
 use super::packages::{PACKAGES, VERSION};
 use super::questions;
-use super::session_types::{SessionError, TypedValue};
+use super::session_types::{TypedValue, WasmcpSessionError};
 use crate::imports as h;
 use crate::imports::{LogLevel, price};
 use wasmtime::component::{Component, Linker, Resource, ResourceType};
@@ -20,7 +20,7 @@ struct Session {
     has_ended: bool,
 }
 
-type Answer<T> = Result<T, SessionError>;
+type Answer<T> = Result<T, WasmcpSessionError>;
 
 /// Whether the component needs a session.
 pub(super) fn are_imported(component: &Component) -> bool {
@@ -74,7 +74,9 @@ fn open(store: &mut Store<'_>, id: &str, of: &str) -> wasmtime::Result<Answer<Re
         return Ok(Err(error.into()));
     }
     if of != STORE {
-        return Ok(Err(SessionError::Store(format!("there is no store of this name: the only one is `{STORE}`"))));
+        return Ok(Err(WasmcpSessionError::Store(format!(
+            "there is no store of this name: the only one is `{STORE}`"
+        ))));
     }
     Ok(Ok(store.data_mut().ctx().table.push(Session::default())?))
 }
@@ -86,16 +88,16 @@ async fn get(
 ) -> wasmtime::Result<Answer<Option<TypedValue>>> {
     charge_with_bytes(&mut store, price::CALL, key.len() as u64)?;
     if has_ended(&mut store, &session)? {
-        return Ok(Err(SessionError::NoSuchSession));
+        return Ok(Err(WasmcpSessionError::NoSuchSession));
     }
     let imports = store.data_mut().imports()?;
     let span = imports.start_span("session.get", key.len());
     let size = |kept: &Option<Vec<u8>>| kept.as_ref().map_or(0, |bytes| bytes.len() as u64);
     let kept = span.finish_with(imports.session().get(&key).await, size);
     charge_with_bytes(&mut store, 0, kept.as_ref().map_or(0, size))?;
-    let damaged = || SessionError::Store("what is stored there is no value of a session".into());
+    let damaged = || WasmcpSessionError::Store("what is stored there is no value of a session".into());
     let read = |bytes| TypedValue::read(bytes).ok_or_else(damaged);
-    Ok(kept.map_err(SessionError::from).and_then(|kept| kept.map(read).transpose()))
+    Ok(kept.map_err(WasmcpSessionError::from).and_then(|kept| kept.map(read).transpose()))
 }
 
 async fn set(
@@ -107,11 +109,11 @@ async fn set(
     let value = value.write();
     charge_with_bytes(&mut store, price::KEEP, (key.len() + value.len()) as u64)?;
     if has_ended(&mut store, &session)? {
-        return Ok(Err(SessionError::NoSuchSession));
+        return Ok(Err(WasmcpSessionError::NoSuchSession));
     }
     let imports = store.data_mut().imports()?;
     let span = imports.start_span("session.set", key.len() + value.len());
-    Ok(span.finish_with(imports.session().set(&key, value).await, |()| 0).map_err(SessionError::from))
+    Ok(span.finish_with(imports.session().set(&key, value).await, |()| 0).map_err(WasmcpSessionError::from))
 }
 
 /// Empties the session. Opened again, it is new.
@@ -134,14 +136,14 @@ async fn terminate(
         charge_with_bytes(&mut store, price::KEEP.saturating_mul(*count), 0)?;
         store.data_mut().ctx().table.get_mut(&session)?.has_ended = true;
     }
-    Ok(cleared.map(drop).map_err(SessionError::from))
+    Ok(cleared.map(drop).map_err(WasmcpSessionError::from))
 }
 
 fn has_ended(store: &mut Store<'_>, session: &Resource<Session>) -> wasmtime::Result<bool> {
     Ok(store.data_mut().ctx().table.get(session)?.has_ended)
 }
 
-impl From<h::SessionError> for SessionError {
+impl From<h::SessionError> for WasmcpSessionError {
     fn from(error: h::SessionError) -> Self {
         match error {
             h::SessionError::NoSuchSession => Self::NoSuchSession,
@@ -150,7 +152,7 @@ impl From<h::SessionError> for SessionError {
     }
 }
 
-impl From<h::StateError> for SessionError {
+impl From<h::StateError> for WasmcpSessionError {
     fn from(error: h::StateError) -> Self {
         Self::Store(match error {
             h::StateError::Denied(denial) => {

@@ -50,7 +50,7 @@ impl Author {
     }
 
     /// Builds a component without saving it; returns what it reads, too.
-    fn build(&self, component: &[u8]) -> (Built, String) {
+    fn build(&self, component: &[u8]) -> (CompiledCode, String) {
         let compile = |bytes: Cow<'_, [u8]>| {
             self.compiled.update(|count| count + 1);
             std::future::ready(Ok(self.compile(&bytes)))

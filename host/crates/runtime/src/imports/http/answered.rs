@@ -33,11 +33,11 @@ pub(super) struct RequestRecord {
 #[derive(Serialize, Deserialize)]
 pub(super) struct Answered {
     pub(super) hops: Hops,
-    pub(super) answer: Result<Head, HttpFailure>,
+    pub(super) answer: Result<ResponseHead, HttpFailure>,
 }
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct Head {
+pub(super) struct ResponseHead {
     status: u16,
     headers: Vec<(String, Data)>,
     /// None if it is streamed.
@@ -80,19 +80,20 @@ impl Answered {
             true => (Some(Whole::read(&mut body).await), None),
             false => (None, Some(body)),
         };
-        let head = Head { status: parts.status.as_u16(), headers: headers_to_keep(&parts.headers), body: whole };
+        let head =
+            ResponseHead { status: parts.status.as_u16(), headers: headers_to_keep(&parts.headers), body: whole };
         (Self { hops, answer: Ok(head) }, streamed)
     }
 
     /// An answer as somebody else says that it was; none if it cannot have been.
-    pub(super) fn said(status: u16, headers: Vec<(String, Vec<u8>)>, body: Vec<u8>) -> Option<Head> {
+    pub(super) fn said(status: u16, headers: Vec<(String, Vec<u8>)>, body: Vec<u8>) -> Option<ResponseHead> {
         let is_header = |(name, value): &(String, Vec<u8>)| {
             HeaderName::try_from(name.as_str()).is_ok() && HeaderValue::from_bytes(value).is_ok()
         };
         let is_answer =
             (200..=599).contains(&status) && headers.iter().all(is_header) && body.len() as u64 <= MAX_WHOLE;
         let headers = headers.into_iter().map(|(name, value)| (name, Data(value))).collect();
-        is_answer.then_some(Head { status, headers, body: Some(Whole { bytes: Data(body), failure: None }) })
+        is_answer.then_some(ResponseHead { status, headers, body: Some(Whole { bytes: Data(body), failure: None }) })
     }
 
     /// The answer as the guest gets it, the same in every run. A streamed body that there is none of has broken off.

@@ -1,7 +1,7 @@
 //! Random calls that send requests, stopped at random records and gone on with: each is told the same in the end and has done the
 //! same to the server, or its host says that it does not know what has become of a request.
 
-use super::super::replay_bed::{Host, Run, WEB};
+use super::super::replay_bed::{ReplayHost, ReplayRun, WEB};
 use super::super::wasi::block;
 use super::access::{Egress, Http, HttpBody, HttpRequest};
 use super::error::HttpError;
@@ -125,7 +125,7 @@ struct Open {
 
 /// Sends a request, with a body in pieces.
 async fn send(
-    store: &mut Store<Host>,
+    store: &mut Store<ReplayHost>,
     (method, authority, path): (Method, &str, &str),
     key: Option<String>,
     pieces: Vec<String>,
@@ -152,13 +152,16 @@ async fn send(
     Ok(answer)
 }
 
-async fn wait(store: &mut Store<Host>, one: Resource<DynPollable>) -> wasmtime::Result<()> {
+async fn wait(store: &mut Store<ReplayHost>, one: Resource<DynPollable>) -> wasmtime::Result<()> {
     Box::into_pin(block(store.as_context_mut(), (again(&one),))).await?;
     HostPollable::drop(&mut store.data_mut().table, one)
 }
 
 /// What the guest is told of an answer.
-async fn receive(store: &mut Store<Host>, future: Resource<HostFutureIncomingResponse>) -> wasmtime::Result<String> {
+async fn receive(
+    store: &mut Store<ReplayHost>,
+    future: Resource<HostFutureIncomingResponse>,
+) -> wasmtime::Result<String> {
     let answer = loop {
         if let (Some(answer),) = Box::into_pin(get_answer(store.as_context_mut(), (again(&future),))).await? {
             break answer.unwrap();
@@ -197,7 +200,7 @@ async fn receive(store: &mut Store<Host>, future: Resource<HostFutureIncomingRes
 }
 
 /// Does what the numbers say, which the call before it did as well.
-async fn random(store: &mut Store<Host>, mut rng: Rng) -> wasmtime::Result<Vec<String>> {
+async fn random(store: &mut Store<ReplayHost>, mut rng: Rng) -> wasmtime::Result<Vec<String>> {
     let (mut told, mut open) = (Vec::new(), Vec::<Open>::new());
     for step in 0..STEPS {
         let place = rng.usize(..PLACES);
@@ -247,9 +250,9 @@ async fn check(calls: u64) {
     let (mut same, mut unknown) = (0, 0);
     for seed in 0..calls {
         let (call, mut rng) = (Rng::with_seed(seed), Rng::with_seed(!seed));
-        let run = Run::new(0, rng.bool());
+        let run = ReplayRun::new(0, rng.bool());
         let plain = Arc::<Web>::default();
-        let host = Host::new(run.folder.path(), plain.clone(), CallJournal::default());
+        let host = ReplayHost::new(run.folder.path(), plain.clone(), CallJournal::default());
         let told = random(&mut Store::new(&Engine::default(), host), call.clone()).await.unwrap();
         let plain = plain.0.lock().clone();
         let web = Arc::<Web>::default();

@@ -4,7 +4,7 @@ use super::super::price;
 use super::super::streams::Data;
 use super::blocking::{FilesystemFuture, blocking};
 use super::disk_quota::{ENTRY_SIZE, QuotaUse};
-use super::file_step::{Begun, Change};
+use super::file_step::{Begun, FileChange};
 use super::files::WasiHost;
 use super::metadata::follows;
 use super::paid::paid;
@@ -50,7 +50,7 @@ pub(super) fn create_directory_at<T: WasiHost>(
     Box::new(async move {
         let (data, of) = (store.data_mut(), directory.rep());
         let mut change =
-            match Change::begin_name(data, "filesystem.create-directory-at", of, &path, (&path, false)).await? {
+            match FileChange::begin_name(data, "filesystem.create-directory-at", of, &path, (&path, false)).await? {
                 Begun::Now(change) => change,
                 Begun::Done(result) => return Ok((result,)),
             };
@@ -69,11 +69,11 @@ pub(super) fn symlink_at<T: WasiHost>(
     Box::new(async move {
         let (data, of) = (store.data_mut(), directory.rep());
         let arguments = (&target, &path);
-        let mut change = match Change::begin_name(data, "filesystem.symlink-at", of, &arguments, (&path, false)).await?
-        {
-            Begun::Now(change) => change,
-            Begun::Done(result) => return Ok((result,)),
-        };
+        let mut change =
+            match FileChange::begin_name(data, "filesystem.symlink-at", of, &arguments, (&path, false)).await? {
+                Begun::Now(change) => change,
+                Begun::Done(result) => return Ok((result,)),
+            };
         let made = match change.adds_entry(data, of)? {
             Ok(()) => data.filesystem().symlink_at(directory, target, path).await,
             Err(refused) => Err(refused.into()),
@@ -94,7 +94,8 @@ pub(super) fn link_at<T: WasiHost>(
             return Ok((Err(refused),));
         }
         let arguments = (follows(flags), &old, &new);
-        let mut change = match Change::begin_name(data, "filesystem.link-at", of, &arguments, (&new, false)).await? {
+        let mut change = match FileChange::begin_name(data, "filesystem.link-at", of, &arguments, (&new, false)).await?
+        {
             Begun::Now(change) => change,
             Begun::Done(result) => return Ok((result,)),
         };
@@ -124,11 +125,11 @@ pub(super) fn rename_at<T: WasiHost>(
         if let Some(refused) = path_refusal::refuse(data, to.rep(), &new, Access::Write) {
             return Ok((Err(refused),));
         }
-        let mut change = match Change::begin_name(data, "filesystem.rename-at", of, &(&old, &new), (&old, true)).await?
-        {
-            Begun::Now(change) => change,
-            Begun::Done(result) => return Ok((result,)),
-        };
+        let mut change =
+            match FileChange::begin_name(data, "filesystem.rename-at", of, &(&old, &new), (&old, true)).await? {
+                Begun::Now(change) => change,
+                Begun::Done(result) => return Ok((result,)),
+            };
         change.needs(data, to.rep()).await?;
         let renamed = match data.files()?.0.start_moving(of, to.rep()) {
             Err(refused) => Err(refused.into()),
@@ -154,7 +155,7 @@ pub(super) fn set_size<T: WasiHost>(
             Err(code) => return Ok((Err(code),)),
         };
         let step = data.begin_file_step("filesystem.set-size", of, &size)?;
-        let mut change = match Change::begin_step(data, step, None, of, Again::Safe).await? {
+        let mut change = match FileChange::begin_step(data, step, None, of, Again::Safe).await? {
             Begun::Now(change) => change,
             Begun::Done(result) => return Ok((result,)),
         };
@@ -177,7 +178,7 @@ pub(super) fn write<T: WasiHost>(
         };
         let arguments = (at, Data(bytes));
         let step = data.begin_file_step("filesystem.write", of, &arguments)?;
-        let mut change = match Change::begin_step(data, step, None, of, Again::Safe).await? {
+        let mut change = match FileChange::begin_step(data, step, None, of, Again::Safe).await? {
             Begun::Now(change) => change,
             Begun::Done(result) => return Ok((result,)),
         };

@@ -12,11 +12,11 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorType, DirectoryEn
 /// Entries that are read ahead.
 const PIECE: usize = 128;
 
-type Entry = Result<DirectoryEntry, ErrorCode>;
+type RecordedEntry = Result<DirectoryEntry, ErrorCode>;
 
 /// A directory that is being read.
 pub(super) struct DirectoryStream {
-    ahead: VecDeque<Entry>,
+    ahead: VecDeque<RecordedEntry>,
     /// What is still to be read, if anything.
     rest: Option<Rest>,
     before: Option<Before>,
@@ -80,7 +80,7 @@ impl DirectoryStream {
 
 impl Rest {
     /// The next entries, and what is left after them.
-    fn read(mut self) -> (VecDeque<Entry>, Option<Self>) {
+    fn read(mut self) -> (VecDeque<RecordedEntry>, Option<Self>) {
         let mut ahead = VecDeque::new();
         while ahead.len() < PIECE {
             match self.entries.read() {
@@ -93,7 +93,7 @@ impl Rest {
         (ahead, Some(self))
     }
 
-    fn describe(&self, entry: &DirEntry) -> Entry {
+    fn describe(&self, entry: &DirEntry) -> RecordedEntry {
         let name = entry.file_name();
         let of_link = || statat(&self.directory, name, AtFlags::SYMLINK_NOFOLLOW);
         let kind = match entry.file_type() {

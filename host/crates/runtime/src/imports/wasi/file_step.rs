@@ -32,7 +32,7 @@ where
 }
 
 /// A change that is about to be made.
-pub(super) struct Change {
+pub(super) struct FileChange {
     step: Step,
     span: Option<ImportSpan>,
     /// Whether an earlier run may have made it.
@@ -45,7 +45,7 @@ pub(super) struct Change {
 #[allow(clippy::large_enum_variant, reason = "it is taken apart at once")]
 pub(super) enum Begun<R> {
     /// It is to be made.
-    Now(Change),
+    Now(FileChange),
     /// An earlier run has made it, or it must not be made.
     Done(Result<R, ErrorCode>),
 }
@@ -57,7 +57,7 @@ struct Changed<R> {
     grew: u64,
 }
 
-impl Change {
+impl FileChange {
     /// Begins a change in or of the descriptor `of`. If the guest may change nothing, that is no step.
     pub(super) async fn begin<T: WasiHost, R: DeserializeOwned>(
         data: &mut T,

@@ -9,7 +9,7 @@ use super::files::WasiHost;
 use super::outcome::to_guest;
 use super::paid::{paid, paid_now};
 use super::path_refusal;
-use super::recorded::{Flags, Hash, Kind, Piece, Stat};
+use super::recorded::{Flags, Kind, MetadataHash, Piece, Stat};
 use crate::engine::charge;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{LinkerInstance, Resource};
@@ -111,7 +111,7 @@ fn metadata_hash<T: WasiHost>(mut store: Caller<'_, T>, (file,): (File,)) -> Fil
     Box::new(async move {
         let data = store.data_mut();
         let step = data.begin_file_step("filesystem.metadata-hash", file.rep(), &())?;
-        ask::<Hash, _>(step, data.filesystem().metadata_hash(file)).await
+        ask::<MetadataHash, _>(step, data.filesystem().metadata_hash(file)).await
     })
 }
 
@@ -128,7 +128,7 @@ fn metadata_hash_at<T: WasiHost>(
         }
         let arguments = (follows(flags), &path);
         let step = data.begin_file_step("filesystem.metadata-hash-at", directory.rep(), &arguments)?;
-        ask::<Hash, _>(step, data.filesystem().metadata_hash_at(directory, flags, path)).await
+        ask::<MetadataHash, _>(step, data.filesystem().metadata_hash_at(directory, flags, path)).await
     })
 }
 

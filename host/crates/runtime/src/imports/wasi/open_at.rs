@@ -3,7 +3,7 @@
 use super::blocking::FilesystemFuture;
 use super::disk_quota::ENTRY_SIZE;
 use super::file_identity::FileIdentity;
-use super::file_step::{Begun, Change};
+use super::file_step::{Begun, FileChange};
 use super::files::{GONE, OVER_LIMIT, REPLACED, RefusedPath, WasiHost};
 use super::metadata::follows;
 use super::open_files::count;
@@ -58,7 +58,7 @@ pub(super) fn open_at<'a, T: WasiHost>(
         let step = data.begin_file_step("filesystem.open-at", request.parent, &arguments)?;
         let again = if step.has_only_begun() { request.again(data).await } else { Again::Safe };
         let span = data.start_span("filesystem.open-at")?;
-        let opened = match Change::begin_step(data, step, Some(span), request.parent, again).await? {
+        let opened = match FileChange::begin_step(data, step, Some(span), request.parent, again).await? {
             Begun::Now(mut change) => {
                 let (opened, entry) = request.open(data).await?;
                 change.grew = entry;

@@ -2,7 +2,7 @@
 //! or its host says that it does not know what has become of a step.
 
 use super::super::http::NoEgress;
-use super::super::replay_bed::{Host, Run};
+use super::super::replay_bed::{ReplayHost, ReplayRun};
 use super::replay_tests::{Results, again};
 use super::{changes, filesystem, metadata, open_at, read_directory, removals};
 use crate::journal::{CallJournal, JournalProblem};
@@ -22,7 +22,7 @@ const PATHS: [&str; 6] = ["a", "b", "c", "c/a", "c/b", "a/c"];
 const ENDS: u64 = 3;
 
 /// Does what the numbers say, which the call before it did as well.
-async fn random(store: &mut Store<Host>, mut rng: Rng) -> wasmtime::Result<Results> {
+async fn random(store: &mut Store<ReplayHost>, mut rng: Rng) -> wasmtime::Result<Results> {
     let mut told = Results::default();
     let none = PathFlags::empty();
     let (directories,) = filesystem::directories(store.as_context_mut(), ())?;
@@ -129,9 +129,9 @@ async fn check(calls: u64) {
         let (call, mut rng) = (Rng::with_seed(seed), Rng::with_seed(!seed));
         let plain = tempfile::tempdir().unwrap();
         let mut store =
-            Store::new(&Engine::default(), Host::new(plain.path(), Arc::new(NoEgress), CallJournal::default()));
+            Store::new(&Engine::default(), ReplayHost::new(plain.path(), Arc::new(NoEgress), CallJournal::default()));
         let told = random(&mut store, call.clone()).await.unwrap();
-        let run = Run::new(0, rng.bool());
+        let run = ReplayRun::new(0, rng.bool());
         match run.to_end(&mut rng, ENDS, async |store| random(store, call.clone()).await).await {
             Ok(second) => {
                 assert_eq!(second, told, "call {seed}");

@@ -7,7 +7,7 @@ use super::file_step::ask;
 use super::files::WasiHost;
 use super::paid::paid;
 use super::path_refusal;
-use super::recorded::{Code, Entry};
+use super::recorded::{Code, RecordedEntry};
 use policy::Access;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{LinkerInstance, Resource, ResourceType};
@@ -75,6 +75,6 @@ pub(super) fn next<T: WasiHost>(
         } else if let Some(lacks) = stream.gone() {
             step.lost(lacks);
         }
-        ask::<Entry, _>(step, async { stream.next().await.map_err(Into::into) }).await
+        ask::<RecordedEntry, _>(step, async { stream.next().await.map_err(Into::into) }).await
     })
 }

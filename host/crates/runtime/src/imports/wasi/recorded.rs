@@ -148,16 +148,16 @@ impl From<Stat> for DescriptorStat {
 }
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct Hash(u64, u64);
+pub(super) struct MetadataHash(u64, u64);
 
-impl From<MetadataHashValue> for Hash {
+impl From<MetadataHashValue> for MetadataHash {
     fn from(hash: MetadataHashValue) -> Self {
         Self(hash.lower, hash.upper)
     }
 }
 
-impl From<Hash> for MetadataHashValue {
-    fn from(Hash(lower, upper): Hash) -> Self {
+impl From<MetadataHash> for MetadataHashValue {
+    fn from(MetadataHash(lower, upper): MetadataHash) -> Self {
         Self { lower, upper }
     }
 }
@@ -179,16 +179,16 @@ impl From<Piece> for (Vec<u8>, bool) {
 }
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct Entry(Option<(Kind, String)>);
+pub(super) struct RecordedEntry(Option<(Kind, String)>);
 
-impl From<Option<DirectoryEntry>> for Entry {
+impl From<Option<DirectoryEntry>> for RecordedEntry {
     fn from(entry: Option<DirectoryEntry>) -> Self {
         Self(entry.map(|entry| (entry.type_.into(), entry.name)))
     }
 }
 
-impl From<Entry> for Option<DirectoryEntry> {
-    fn from(Entry(entry): Entry) -> Self {
+impl From<RecordedEntry> for Option<DirectoryEntry> {
+    fn from(RecordedEntry(entry): RecordedEntry) -> Self {
         entry.map(|(kind, name)| DirectoryEntry { type_: kind.into(), name })
     }
 }

@@ -3,7 +3,7 @@
 
 use super::super::price;
 use super::blocking::FilesystemFuture;
-use super::file_step::{Begun, Change};
+use super::file_step::{Begun, FileChange};
 use super::files::WasiHost;
 use super::metadata::follows;
 use super::paid::paid;
@@ -28,7 +28,7 @@ pub(super) fn unlink_file_at<T: WasiHost>(
 ) -> FilesystemFuture<'_, ()> {
     Box::new(async move {
         let (data, of) = (store.data_mut(), directory.rep());
-        let change = match Change::begin_name(data, "filesystem.unlink-file-at", of, &path, (&path, true)).await? {
+        let change = match FileChange::begin_name(data, "filesystem.unlink-file-at", of, &path, (&path, true)).await? {
             Begun::Now(change) => change,
             Begun::Done(result) => return Ok((result,)),
         };
@@ -42,10 +42,11 @@ pub(super) fn remove_directory_at<T: WasiHost>(
 ) -> FilesystemFuture<'_, ()> {
     Box::new(async move {
         let (data, of) = (store.data_mut(), directory.rep());
-        let change = match Change::begin_name(data, "filesystem.remove-directory-at", of, &path, (&path, true)).await? {
-            Begun::Now(change) => change,
-            Begun::Done(result) => return Ok((result,)),
-        };
+        let change =
+            match FileChange::begin_name(data, "filesystem.remove-directory-at", of, &path, (&path, true)).await? {
+                Begun::Now(change) => change,
+                Begun::Done(result) => return Ok((result,)),
+            };
         change.end_name(data.filesystem().remove_directory_at(directory, path).await, ErrorCode::NoEntry).await
     })
 }
@@ -59,7 +60,7 @@ pub(super) fn set_times<T: WasiHost>(
     Box::new(async move {
         let (data, of) = (store.data_mut(), file.rep());
         let arguments = (time(&accessed), time(&modified));
-        let change = match Change::begin(data, "filesystem.set-times", of, &arguments).await? {
+        let change = match FileChange::begin(data, "filesystem.set-times", of, &arguments).await? {
             Begun::Now(change) => change,
             Begun::Done(result) => return Ok((result,)),
         };
@@ -76,7 +77,7 @@ pub(super) fn set_times_at<T: WasiHost>(
     Box::new(async move {
         let (data, of) = (store.data_mut(), directory.rep());
         let arguments = (follows(flags), &path, time(&accessed), time(&modified));
-        let change = match Change::begin(data, "filesystem.set-times-at", of, &arguments).await? {
+        let change = match FileChange::begin(data, "filesystem.set-times-at", of, &arguments).await? {
             Begun::Now(change) => change,
             Begun::Done(result) => return Ok((result,)),
         };

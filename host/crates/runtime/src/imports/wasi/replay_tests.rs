@@ -1,7 +1,7 @@
 //! A call that changes files, stopped at each of its records and gone on with: it comes to the same, and nothing is done twice.
 
 use super::super::http::NoEgress;
-use super::super::replay_bed::{Host, Run};
+use super::super::replay_bed::{ReplayHost, ReplayRun};
 use super::open_files::Reservation;
 use super::{OpenFiles, changes, filesystem, metadata, open_at, read_directory, removals};
 use crate::journal::{CallJournal, JournalProblem};
@@ -36,7 +36,7 @@ pub(super) fn again(of: &Resource<Descriptor>) -> Resource<Descriptor> {
 }
 
 /// Uses each function that changes something, and some that look.
-async fn each_change(store: &mut Store<Host>) -> wasmtime::Result<Results> {
+async fn each_change(store: &mut Store<ReplayHost>) -> wasmtime::Result<Results> {
     let mut told = Results::default();
     let read_write = DescriptorFlags::READ | DescriptorFlags::WRITE;
     let (none, made) = (PathFlags::empty(), OpenFlags::CREATE | OpenFlags::EXCLUSIVE);
@@ -104,7 +104,8 @@ fn content(folder: &Path) -> Vec<(String, Vec<u8>)> {
 #[tokio::test]
 async fn a_call_that_is_stopped_anywhere_comes_to_the_same() {
     let plain = tempfile::tempdir().unwrap();
-    let mut store = Store::new(&Engine::default(), Host::new(plain.path(), Arc::new(NoEgress), CallJournal::default()));
+    let mut store =
+        Store::new(&Engine::default(), ReplayHost::new(plain.path(), Arc::new(NoEgress), CallJournal::default()));
     let told = each_change(&mut store).await.unwrap();
     let grew = store.data().grown();
     let end = content(plain.path());
@@ -114,7 +115,7 @@ async fn a_call_that_is_stopped_anywhere_comes_to_the_same() {
     loop {
         let mut ended = 0;
         for answers_last in [false, true] {
-            let run = Run::new(records, answers_last);
+            let run = ReplayRun::new(records, answers_last);
             ended += u32::from(run.process(1, each_change).await.is_ok());
             run.store.left.store(u64::MAX, Ordering::Relaxed);
             match run.process(2, each_change).await {
@@ -146,7 +147,7 @@ async fn a_call_that_is_stopped_anywhere_comes_to_the_same() {
     // The new file that was made, and each end of the file that was added to, whether or not that was done.
     assert_eq!(unknown, ["filesystem.open-at", "streams.write", "streams.write", "streams.write", "streams.write"]);
 
-    let run = Run::new(u64::MAX, true);
+    let run = ReplayRun::new(u64::MAX, true);
     for process in 1..3 {
         assert_eq!(
             run.process(process, each_change).await.unwrap(),
@@ -158,9 +159,9 @@ async fn a_call_that_is_stopped_anywhere_comes_to_the_same() {
 
 #[tokio::test]
 async fn a_file_that_was_open_is_waited_for_while_others_have_as_many_as_there_may_be() {
-    let run = Run::new(u64::MAX, true);
+    let run = ReplayRun::new(u64::MAX, true);
     let told = run.process(1, each_change).await.unwrap();
-    let run = Run { open_files: OpenFiles::new(12), ..run };
+    let run = ReplayRun { open_files: OpenFiles::new(12), ..run };
     let mut others = Reservation::new(run.open_files.clone(), "local".into());
     let mut open = 0;
     while others.covers_another(open, u32::MAX) {

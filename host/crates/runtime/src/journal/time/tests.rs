@@ -2,37 +2,16 @@
 
 use super::super::{CallJournal, JournalProblem};
 use super::*;
-use platform::clock::{Clock, SystemClock};
-use platform::sync::Mutex;
+use platform::clock::ManualClock;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Only the wall clock is of account between two runs.
-struct WallClock(Mutex<Duration>);
-
-impl WallClock {
-    fn set(&self, millis: u64) {
-        *self.0.lock() = Duration::from_millis(millis);
-    }
-}
-
-impl Clock for WallClock {
-    fn now(&self) -> Instant {
-        SystemClock.now()
-    }
-
-    fn wall(&self) -> SystemTime {
-        UNIX_EPOCH + *self.0.lock()
-    }
-}
-
-fn first_run() -> (Arc<WallClock>, CallJournal) {
-    let clock = Arc::new(WallClock(Mutex::new(Duration::from_millis(1_000_000))));
+fn first_run() -> (Arc<ManualClock>, CallJournal) {
+    let clock = ManualClock::at(Duration::from_millis(1_000_000));
     let journal = CallJournal::in_memory(clock.clone());
     (clock, journal)
 }
 
-fn again(clock: &Arc<WallClock>, journal: &CallJournal) -> CallJournal {
+fn again(clock: &Arc<ManualClock>, journal: &CallJournal) -> CallJournal {
     CallJournal::resumed(clock.clone(), journal.export().unwrap(), Duration::ZERO).unwrap()
 }
 
@@ -51,18 +30,18 @@ fn a_wait_goes_on_for_what_is_left_of_it_in_each_run() {
         (87_400_002, 0),
         (99_999_999, 0),
     ] {
-        clock.set(now);
+        clock.set_wall(Duration::from_millis(now));
         before = again(&clock, &before);
         assert_eq!(wait(&before), Duration::from_millis(left).min(day), "at {now}");
     }
-    clock.set(500);
+    clock.set_wall(Duration::from_millis(500));
     assert_eq!(wait(&again(&clock, &before)), day, "a clock that was set back makes it no longer");
     assert_eq!(CallJournal::default().begin("wait", &()).left_of(day), day, "without a journal");
 }
 
 #[test]
 fn no_wait_ends_early_and_no_clock_falls_behind() {
-    let micros = |clock: &WallClock, at| *clock.0.lock() = Duration::from_micros(at);
+    let micros = |clock: &ManualClock, at| clock.set_wall(Duration::from_micros(at));
     for (began, now) in [(999, 5_000), (0, 5_999), (1, 5_000), (500, 5_500)] {
         let (clock, journal) = first_run();
         micros(&clock, began);
@@ -91,11 +70,11 @@ fn it_is_known_how_long_ago_a_step_was_recorded() {
     let step = journal.begin("look", &());
     assert_eq!(step.recorded_ago(), None);
     step.see(|| 1u8);
-    clock.set(1_007_000);
+    clock.set_wall(Duration::from_millis(1_007_000));
     let replayed = again(&clock, &journal);
     assert_eq!(replayed.begin("look", &()).recorded_ago(), Some(Duration::from_millis(7_001)));
     assert_eq!(replayed.begin("look", &()).recorded_ago(), None, "no run has come to the next step");
-    clock.set(1_000);
+    clock.set_wall(Duration::from_millis(1_000));
     assert_eq!(again(&clock, &journal).begin("look", &()).recorded_ago(), Some(Duration::from_millis(1)));
 }
 

@@ -6,7 +6,7 @@ use platform::durable::{DurableStore, Expected, Key, MemoryStore, Strength};
 
 /// Processes over one store, one after another or at once.
 struct World {
-    clock: Arc<FakeClock>,
+    clock: Arc<ManualClock>,
     store: MemoryStore,
 }
 

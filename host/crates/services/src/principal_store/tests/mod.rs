@@ -8,8 +8,7 @@ use super::context::MAX_AGE;
 use super::quota::Usage;
 use super::*;
 use platform::changes::{Change, ChangeNotifier, ListPart};
-use platform::clock::Clock;
-use platform::sync::Mutex;
+use platform::clock::ManualClock;
 use policy::{DataKey, Principal, PrivateOrigins};
 use runtime::imports::{
     BudgetKind, EventError, EventSink, Exhaustion, PluginEvent, Provenance, PublishError, PublishedPrompt, Publisher,
@@ -17,45 +16,28 @@ use runtime::imports::{
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 use tokio::sync::broadcast::Receiver;
-
-/// Both clocks, which go alike.
-struct FakeClock {
-    start: Instant,
-    passed: Mutex<Duration>,
-}
-
-impl Clock for FakeClock {
-    fn now(&self) -> Instant {
-        self.start + *self.passed.lock()
-    }
-
-    fn wall(&self) -> SystemTime {
-        SystemTime::UNIX_EPOCH + Duration::from_secs(1_790_000_000) + *self.passed.lock()
-    }
-}
 
 struct Fixture {
     store: Arc<PrincipalStore>,
-    clock: Arc<FakeClock>,
+    clock: Arc<ManualClock>,
     changes: Receiver<Change>,
 }
 
 impl Fixture {
     fn new() -> Self {
-        let (start, passed) = (platform::clock::SystemClock.now(), Mutex::default());
-        Self::with_clock(Arc::new(FakeClock { start, passed }))
+        Self::with_clock(ManualClock::at(Duration::from_secs(1_790_000_000)))
     }
 
-    fn with_clock(clock: Arc<FakeClock>) -> Self {
+    fn with_clock(clock: Arc<ManualClock>) -> Self {
         let notifier = ChangeNotifier::new();
         let changes = notifier.subscribe();
         Self { store: Arc::new(PrincipalStore::new(clock.clone(), notifier)), clock, changes }
     }
 
     fn advance(&self, time: Duration) {
-        *self.clock.passed.lock() += time;
+        self.clock.pass(time);
     }
 
     fn refill_rates(&self) {

@@ -49,8 +49,8 @@ fn a_call_is_read_as_it_was_written() {
     for (at, call) in [call(FULL), nothing].into_iter().enumerate() {
         assert_eq!(add(&mut document, &call).unwrap(), at);
         let text = document.to_string();
-        let read =
-            Transcript::parse(&text, Path::new("/tests/a.toml")).unwrap_or_else(|error| panic!("{error:#}: {text}"));
+        let read = TestTranscript::parse(&text, Path::new("/tests/a.toml"))
+            .unwrap_or_else(|error| panic!("{error:#}: {text}"));
         assert_eq!(read.call[at], call, "{text}");
         check_same(&read, &spec, Path::new("/tests/a.toml")).unwrap();
     }
@@ -84,7 +84,7 @@ memory = "32 MiB"
     assert_eq!(document, expected);
     let mut whole: DocumentMut = document.parse().unwrap();
     add(&mut whole, &call("tool = \"run\"")).unwrap();
-    let read = Transcript::parse(&whole.to_string(), Path::new("/project/tests/a.toml")).unwrap();
+    let read = TestTranscript::parse(&whole.to_string(), Path::new("/project/tests/a.toml")).unwrap();
     check_same(&read, &granted, Path::new("a.toml")).unwrap();
     let more = spec("client = { form = true }", "");
     let told = check_same(&read, &more, Path::new("a.toml")).unwrap_err().to_string();
@@ -101,7 +101,7 @@ fn a_call_is_added_after_the_others_and_comments_stay() {
     assert_eq!(add(&mut document, &call(FULL)).unwrap(), 1);
     let text = document.to_string();
     assert!(text.starts_with(before), "{text}");
-    let read = Transcript::parse(&text, Path::new("/a.toml")).unwrap();
+    let read = TestTranscript::parse(&text, Path::new("/a.toml")).unwrap();
     assert_eq!((read.call.len(), &read.call[1]), (2, &call(FULL)));
     let mut inline: DocumentMut = "call = [{ tool = \"a\" }]".parse().unwrap();
     assert!(add(&mut inline, &call(FULL)).unwrap_err().to_string().contains("[[call]]"));

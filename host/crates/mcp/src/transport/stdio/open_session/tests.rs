@@ -1,6 +1,6 @@
 //! Logs, and what is open by them.
 
-use super::super::log_writer::Effect;
+use super::super::log_writer::LineEffect;
 use super::super::partial_line::{MAX_BEGIN, MAX_END};
 use super::*;
 use serde_json::json;
@@ -17,14 +17,14 @@ fn about(id: i64, method: &str, uri: &str) -> String {
     format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": { "uri": uri } }))
 }
 
-fn written(effects: &[Effect<'_>]) -> SessionEntry {
+fn written(effects: &[LineEffect<'_>]) -> SessionEntry {
     let mut bytes = Vec::new();
     effects.iter().for_each(|effect| effect.write(&mut bytes));
     entry(kind::WRITTEN, bytes)
 }
 
 fn answered(id: i64) -> SessionEntry {
-    written(&[Effect::Answered(&RequestId::Number(id))])
+    written(&[LineEffect::Answered(&RequestId::Number(id))])
 }
 
 /// What is taken over: the lines that set up, the ids of the requests with their states, and the beginning of a line.
@@ -123,12 +123,12 @@ fn a_line_that_may_have_no_end_is_known_until_whole_lines_are_written() {
 #[test]
 fn questions_are_open_until_the_client_answers_or_the_server_takes_them_back() {
     let ids: Vec<_> = (0..4).map(RequestId::Number).collect();
-    let asked: Vec<_> = ids.iter().map(Effect::Asked).collect();
+    let asked: Vec<_> = ids.iter().map(LineEffect::Asked).collect();
     let entries = vec![
         written(&asked),
         entry(kind::INPUT, "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{}}\n"),
         entry(kind::INPUT, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":1,\"message\":\"no\"}}\n"),
-        written(&[Effect::Withdrawn(&ids[2])]),
+        written(&[LineEffect::Withdrawn(&ids[2])]),
     ];
     let open = OpenSession::read(entries);
     assert_eq!(open.asked(), &ids[3..]);
@@ -175,7 +175,7 @@ fn what_was_refused_sets_nothing_up() {
         format!("{}\n", json!({"id": id, "method": "logging/setLevel", "params": {"level": level}}))
     };
     let (good, bad) = (level(1, "debug"), level(2, "bogus"));
-    let refused = written(&[Effect::Refused(&RequestId::Number(2))]);
+    let refused = written(&[LineEffect::Refused(&RequestId::Number(2))]);
     let entries = vec![entry(kind::INPUT, &good), entry(kind::INPUT, bad), answered(1), refused];
     assert_eq!(taken(entries).0, [good]);
 }

@@ -2,8 +2,8 @@
 
 use super::super::docs::Docs;
 use super::super::memory::ValueMemory;
-use super::super::read::{ReadError, Reader};
-use super::super::schema::{SchemaWriter, Side};
+use super::super::read::{ConversionError, Reader};
+use super::super::schema::{Direction, SchemaWriter};
 use super::super::types::{Integer, Ty};
 use super::super::write::{WriteError, Writer};
 use super::random;
@@ -19,12 +19,12 @@ fn write(ty: &Ty, value: &Val) -> String {
     writer.take().unwrap()
 }
 
-fn read(ty: &Ty, value: Value) -> Result<Val, ReadError> {
+fn read(ty: &Ty, value: Value) -> Result<Val, ConversionError> {
     Reader { memory: &mut ValueMemory::new(0, u64::MAX) }.value(ty, value)
 }
 
 /// The schema of an object whose only member is of this type.
-fn schema(ty: &Ty, side: Side) -> Result<Schema, String> {
+fn schema(ty: &Ty, side: Direction) -> Result<Schema, String> {
     let writer = SchemaWriter { side, docs: Docs::none() };
     let schema = writer.object(std::iter::once(("x", ty)));
     Schema::compile(&schema.to_string()).map_err(|error| error.to_string())
@@ -63,11 +63,11 @@ fn run_cases(cases: Range<u64>) {
         let value = random::value(&mut rng, &ty);
         let text = write(&ty, &value);
         let parsed: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("seed {seed}: {error}: {text}"));
-        match schema(&ty, Side::Output) {
+        match schema(&ty, Direction::Output) {
             Ok(schema) => schema.check(&json!({ "x": parsed })).unwrap_or_else(|error| panic!("seed {seed}: {error}")),
             Err(_) => refused += 1,
         }
-        let input = schema(&ty, Side::Input).ok().filter(|_| !is_odd(&value));
+        let input = schema(&ty, Direction::Input).ok().filter(|_| !is_odd(&value));
         if let Some(schema) = input {
             schema.check(&json!({ "x": parsed })).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         }
@@ -90,12 +90,12 @@ fn any_json_is_read_or_refused() {
             json = serde_json::from_str(&write(&ty, &random::value(&mut rng, &ty))).unwrap();
             spoil(&mut rng, &mut json);
         }
-        let matches = schema(&ty, Side::Input).is_ok_and(|schema| schema.check(&json!({ "x": json })).is_ok());
+        let matches = schema(&ty, Direction::Input).is_ok_and(|schema| schema.check(&json!({ "x": json })).is_ok());
         match read(&ty, json.clone()) {
             Ok(value) => drop(write(&ty, &value)),
-            Err(ReadError::TooLarge) => panic!("seed {seed}"),
+            Err(ConversionError::TooLarge) => panic!("seed {seed}"),
             // JSON Schema does not look into strings, nor at the range of floats.
-            Err(ReadError::Invalid { reason, .. }) => {
+            Err(ConversionError::Invalid { reason, .. }) => {
                 let known = ["base64", "integer", "is not from", "32 bits"].iter().any(|known| reason.contains(known));
                 assert!(!matches || known, "seed {seed}: {reason}: {json}");
             }
@@ -180,7 +180,7 @@ fn other_ways_to_write_a_value_are_read() {
     let none = Ok(Val::Record(vec![("a".into(), Val::Option(None))]));
     assert_eq!(read(&record, json!({"a": null})), none);
     assert_eq!(read(&record, json!({})), none);
-    let Err(ReadError::Invalid { place, .. }) = read(&Ty::List(Box::new(record)), json!([{}, {"a": 1}])) else {
+    let Err(ConversionError::Invalid { place, .. }) = read(&Ty::List(Box::new(record)), json!([{}, {"a": 1}])) else {
         panic!("it is no boolean");
     };
     assert_eq!(place, ["a", "1"]);
@@ -207,5 +207,5 @@ fn options_that_are_left_out_are_bounded() {
     let list = Ty::List(Box::new(Ty::Record(fields.collect())));
     let many = json!(vec![json!({}); 10_000]);
     let mut memory = ValueMemory::new(30_000, 8 << 20);
-    assert_eq!(Reader { memory: &mut memory }.value(&list, many), Err(ReadError::TooLarge));
+    assert_eq!(Reader { memory: &mut memory }.value(&list, many), Err(ConversionError::TooLarge));
 }
