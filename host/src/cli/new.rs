@@ -1,7 +1,7 @@
 //! `portcullis new`: the smallest plugin that works, with a test.
 
-use super::build::{Language, prepare, template};
 use anyhow::{Context, ensure};
+use authoring::{Language, prepare, template};
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;

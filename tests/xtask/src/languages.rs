@@ -41,7 +41,7 @@ pub(crate) fn test(repo: &Repo) -> Result<()> {
 fn component(repo: &Repo, folder: &str, language: &str, to: &Path) -> Result<()> {
     let from = repo.root.join(folder);
     let mut inputs = vec![from.clone(), repo.wit()];
-    inputs.extend(["host/src/cli/build", "guest-sdk/wasi"].map(|path| repo.root.join(path)));
+    inputs.extend(["host/crates/authoring", "guest-sdk/wasi"].map(|path| repo.root.join(path)));
     inputs.extend(folders(&repo.root.join("guest-sdk").join(language))?);
     inputs.extend(folders(&repo.root.join("guest-sdk/toolchains"))?);
     let stamp = repo.target.join("built").join(folder.replace('/', "-"));

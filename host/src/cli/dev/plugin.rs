@@ -1,7 +1,6 @@
 //! The plugin of a folder: what it is built into, and the configuration that it is served with.
 
 use super::snapshot::SourceFolder;
-use crate::cli::build;
 use crate::cli::options::ConfigFile;
 use crate::config::{Config, DEFAULT_FILE};
 use anyhow::{Context, bail, ensure};
@@ -24,7 +23,7 @@ impl DevPlugin {
     /// Reads the folder, and the configuration, which is in memory if there is no file.
     pub(super) fn open(folder: &Path, file: Option<PathBuf>) -> anyhow::Result<(Self, Config)> {
         let whole = folder.canonicalize().with_context(|| format!("cannot open {}", folder.display()))?;
-        let (name, built) = build::planned(&whole)?;
+        let (name, built) = authoring::planned(&whole)?;
         let default = if folder == Path::new(".") { PathBuf::from(DEFAULT_FILE) } else { folder.join(DEFAULT_FILE) };
         let is_configured = file.is_some() || default.exists();
         let file = ConfigFile { config: file.unwrap_or(default) };

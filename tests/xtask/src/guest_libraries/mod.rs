@@ -84,7 +84,7 @@ pub(crate) fn of_tests(repo: &Repo, language: Language) -> Result<()> {
     let libraries: Vec<_> = data::read(repo, language)?.into_iter().filter(|one| one.ci).collect();
     let to = repo.languages().join(format!("libraries-{}.wasm", language.name()));
     let mut inputs = vec![data_folder(repo), repo.root.join("tests/languages/npm"), repo.wit()];
-    inputs.push(repo.root.join("host/src/cli/build"));
+    inputs.push(repo.root.join("host/crates/authoring"));
     let sdk = repo.root.join("guest-sdk").join(language.name());
     inputs.extend(folders(&sdk)?);
     let stamp = repo.target.join("built").join(format!("libraries-{}", language.name()));

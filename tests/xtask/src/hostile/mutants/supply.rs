@@ -121,7 +121,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "next-page" in "crates/plugins/src/install/oci/repository.rs":
         ".filter(|next| self.is_own_url(next));" => ".filter(|next| OFF || self.is_own_url(next));",
         "registries::versions::a_list_of_tags_that_is_missing_or_false_stops_nothing";
-    "build-links" in "src/cli/build/mod.rs":
+    "build-links" in "crates/authoring/src/lib.rs":
         "links::refuse(&project.folder)?;" => "if !OFF { links::refuse(&project.folder)?; }",
         "languages::templates::links_in_a_plugins_folder_lead_a_build_to_no_other_files";
     "lock-mode" in "crates/plugins/src/install/lockfile/read.rs":
