@@ -23,7 +23,22 @@ const PROGRAM: &str = "portcullis-with-toy";
 /// The folders that steps change.
 const CHANGED: [&str; 5] = ["host", "wit", "guest-sdk/rust", "tests/suite", "tests/guests"];
 /// What the workspace needs besides.
-const LINKED: [&str; 6] = ["tests/bench", "tests/clients", "tests/crash", "tests/xtask", "tests/tidy", "tests/tidy.rs"];
+const LINKED: [&str; 14] = [
+    "guest-sdk/c",
+    "guest-sdk/clients",
+    "guest-sdk/go",
+    "guest-sdk/javascript",
+    "guest-sdk/python",
+    "guest-sdk/templates",
+    "guest-sdk/toolchains",
+    "guest-sdk/wasi",
+    "tests/bench",
+    "tests/clients",
+    "tests/crash",
+    "tests/tidy",
+    "tests/tidy.rs",
+    "tests/xtask",
+];
 /// The tests of the suite that must pass with the toy.
 const TESTS: [&str; 3] =
     ["dice::dice_need_a_grant", "dice::dice_are_shown_to_the_operator", "imports::every_import_is_denied_or_inert"];

@@ -116,6 +116,9 @@ pub(super) const STEPS: &[Step] = steps! {
     }
     "operator" "plugins/install/proposal" {
         "host/crates/plugins/src/install/proposal.rs": Before("        events: added(", "        dice: new.dice && !old.dice,\n");
+        "host/crates/plugins/src/install/proposal.rs": Before("events, connections, http, secrets, env, state, scratch } =\n        requests;",
+            "dice, ");
+        "host/crates/plugins/src/install/proposal.rs": Before("        events: patterns(", "        dice: *dice && !grants.dice,\n");
     }
     "operator" "host/src/cli/authority_lines.rs" {
         "host/src/cli/authority_lines.rs": Before("events, connections, http, ", "dice, ");
@@ -124,6 +127,10 @@ pub(super) const STEPS: &[Step] = steps! {
         "host/src/cli/authority_lines.rs": Before("        events,\n", "        dice,\n");
         "host/src/cli/authority_lines.rs": Before("    lines.extend(http.iter().map(|HttpGrant",
             "    lines.extend(flag(\"dice\", *dice));\n");
+    }
+    "operator" "host/src/cli/test/requests.rs" {
+        "host/src/cli/test/requests.rs": Before("            // A transcript has no accounts.\n",
+            "            // Nobody counts its uses.\n            dice: _,\n");
     }
     "operator" "host/src/cli/policy.rs" {
         "host/src/cli/policy.rs": Before("events NAME, connections NAME", "dice, ");

@@ -46,15 +46,19 @@ fn covers(root: &Path, step: &Step) -> bool {
 }
 
 #[test]
-fn the_copy_has_every_member_of_the_workspace() {
+fn the_copy_has_every_member_of_the_workspace_and_every_sdk() {
     let repo = Repo::locate().unwrap();
     let manifest = fs::read_to_string(repo.root.join("Cargo.toml")).unwrap();
     let members = manifest.lines().find(|line| line.starts_with("members = ")).unwrap();
-    let members: Vec<_> = members.split('"').skip(1).step_by(2).collect();
+    let mut members: Vec<_> = members.split('"').skip(1).step_by(2).map(str::to_owned).collect();
     assert!(members.len() >= 8, "{members:?}");
+    // The program has the SDKs inside.
+    let sdks = fs::read_dir(repo.root.join("guest-sdk")).unwrap().map(|entry| entry.unwrap());
+    let folders = sdks.filter(|entry| entry.file_type().unwrap().is_dir()).map(|entry| entry.file_name());
+    members.extend(folders.map(|name| format!("guest-sdk/{}", name.display())));
     let copied: Vec<_> = CHANGED.iter().chain(&LINKED).collect();
     for member in members {
-        assert!(copied.iter().any(|part| Path::new(member).starts_with(part)), "{member} is not in the copy");
+        assert!(copied.iter().any(|part| Path::new(&member).starts_with(part)), "{member} is not in the copy");
     }
 }
 
