@@ -37,7 +37,7 @@ use upstream::{Upstream, gateway};
 /// How long cancelled calls may take to end and to be recorded when the process ends.
 const RECORD_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What stands behind the imports of all calls.
+/// The services and the model behind the imports of all calls.
 pub struct Backends {
     pub services: HostServices,
     /// The model of the host's own, if one is configured.
@@ -81,7 +81,7 @@ impl Host {
         Self::start_behind(config, broker, |backends| backends).await
     }
 
-    /// The same. `wrap` may put something between the calls and what stands behind their imports.
+    /// The same, but `wrap` may replace the backends behind the imports, such as by ones that record.
     pub async fn start_behind(
         config: &Config,
         broker: Option<Arc<ConnectionBroker>>,
@@ -153,8 +153,8 @@ impl Host {
         Ok((host, plugins))
     }
 
-    /// Goes on from what plugins have published before, and keeps what they publish. What is of plugins that are not configured is
-    /// not shown.
+    /// Loads what plugins published in earlier runs, and stores what they publish from now on. What unconfigured plugins have
+    /// published is not shown.
     pub async fn keep_published(&self, config: &Config, store: Arc<dyn DurableStore>) {
         let specs = config.plugins.iter().chain(&config.agent);
         let configured: BTreeSet<DataKey> = specs.map(|spec| spec.data.clone()).collect();
@@ -180,7 +180,7 @@ impl Host {
         let _ = tokio::task::spawn_blocking(move || audit.flush()).await;
     }
 
-    /// Updates the levels that are not counted as they change, whenever the metrics are scraped.
+    /// Updates, at each scrape of the metrics, the levels that are not counted as they change.
     fn register_metrics(&self, tracer: Tracer) {
         // Weak, so that the metrics do not keep the runner alive.
         let runner = Arc::downgrade(&self.runner);
@@ -200,8 +200,8 @@ impl Host {
     }
 }
 
-/// Loads the plugins, as long as it runs; again when they, the configuration or the lock file change, if so configured.
-/// `confined` names the folders that a confined server can still reach.
+/// Loads the plugins. If reloading is configured, it goes on, and loads again when they, the configuration or the lock file
+/// change. `confined` names the folders that a confined server can still reach.
 pub async fn load_plugins(mut plugins: PluginReloader, config: Config, confined: Option<ConfineSettings>) {
     if !config.reload {
         plugins.finish().await;

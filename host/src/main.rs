@@ -5,14 +5,14 @@ use portcullis::cli::{Cli, print_error, run};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
 use std::process::ExitCode;
 
-/// Gives back to the system what is free, which the allocator of the C library keeps.
+/// Returns free memory to the system, which the allocator of the C library keeps.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// The status of a program that SIGPIPE has ended.
 const BROKEN_PIPE: u8 = 128 + 13;
 
-/// Whoever reads the output may close it early, as `head` does. Printing panics then, and that is no failure worth a message.
+/// A reader such as `head` may close the output early. Printing then panics, which is no failure worth a message.
 fn main() -> ExitCode {
     let report = take_hook();
     set_hook(Box::new(move |info| {

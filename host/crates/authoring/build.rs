@@ -65,7 +65,8 @@ fn walk(folder: &Path, name: &str, all: &mut Vec<(String, PathBuf)>) {
     }
 }
 
-/// The workspace that the SDK for Rust inherits from where it stands alone: the parts of ours that it names.
+/// The workspace from which the SDK for Rust inherits outside of this repository: the parts of our own one that its manifest
+/// names.
 fn workspace_of_the_sdk(manifest: &str) -> String {
     let all: toml::Table = manifest.parse().expect("the workspace's manifest is TOML");
     let ours = all["workspace"].as_table().expect("it has a workspace");

@@ -1,11 +1,11 @@
-//! `portcullis audit`: reads and verifies the audit journal.
+//! `portcullis audit`: reads and verifies the audit log.
 
 use super::options::ConfigFile;
 use super::out::print_json;
 use crate::config::Config;
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
-use platform::audit::{self, EntryFilter, Head, JournalEntry};
+use platform::audit::{self, AuditLogEntry, EntryFilter, Head};
 use platform::clock::{Clock, SystemClock};
 use platform::telemetry::{escape_json, printable};
 use std::io::{self, ErrorKind, Write};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// How often a followed journal is read.
+/// How often a followed log is read.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
 /// Fields with a column of their own.
 const COLUMNS: [&str; 9] = ["seq", "time", "event", "principal", "plugin", "digest", "call", "parent", "hash"];
@@ -59,7 +59,7 @@ struct About {
 
 #[derive(Args)]
 pub(super) struct Verify {
-    /// A head that this command has printed before: the journal must contain that record unchanged.
+    /// A head that this command has printed before: the audit log must contain that record unchanged.
     #[arg(long, value_name = "NUMBER:HASH")]
     head: Option<Head>,
     #[command(flatten)]
@@ -104,8 +104,8 @@ impl AuditCommand {
 fn folder(file: &ConfigFile) -> anyhow::Result<PathBuf> {
     let folder = Config::load(&file.config)?.audit.folder;
     let folder =
-        folder.context("no folder for the journal: set server.audit.folder, server.state or PORTCULLIS_STATE")?;
-    anyhow::ensure!(folder.is_dir(), "there is no journal in {}: nothing was recorded yet", folder.display());
+        folder.context("no folder for the audit log: set server.audit.folder, server.state or PORTCULLIS_STATE")?;
+    anyhow::ensure!(folder.is_dir(), "there is no audit log in {}: nothing was recorded yet", folder.display());
     Ok(folder)
 }
 
@@ -114,7 +114,7 @@ impl Tail {
         let folder = folder(&self.file)?;
         let filter = self.about.filter();
         let (entries, mut follower) = audit::last_entries(&folder, self.lines, &filter)?;
-        let print = |entry: &JournalEntry| match self.json {
+        let print = |entry: &AuditLogEntry| match self.json {
             true => print_json(&entry.line),
             false => println!("{}", to_text(entry)),
         };
@@ -165,7 +165,7 @@ impl Export {
         let filter = EntryFilter { since: time(&self.since)?, until: time(&self.until)?, ..self.about.filter() };
         let folder = folder(&self.file)?;
         match self.write(&folder, &filter) {
-            // Whoever reads it has read enough, such as `head`.
+            // A reader that has read enough, such as `head`, closes the pipe.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             written => Ok(written?),
         }
@@ -197,7 +197,7 @@ fn parse_time(text: &str) -> anyhow::Result<Duration> {
 }
 
 /// A record as a line for people.
-fn to_text(entry: &JournalEntry) -> String {
+fn to_text(entry: &AuditLogEntry) -> String {
     if !entry.is_valid() {
         return format!("changed: {}", printable(&entry.line));
     }
@@ -210,11 +210,11 @@ fn to_text(entry: &JournalEntry) -> String {
 }
 
 /// Fields without a column, and without the hash of the previous line.
-fn details(entry: &JournalEntry) -> impl Iterator<Item = (&String, &serde_json::Value)> {
+fn details(entry: &AuditLogEntry) -> impl Iterator<Item = (&String, &serde_json::Value)> {
     entry.fields.iter().filter(|(name, _)| !COLUMNS.contains(&name.as_str()) && *name != "prev")
 }
 
-fn row(entry: &JournalEntry) -> String {
+fn row(entry: &AuditLogEntry) -> String {
     let rest = details(entry).filter(|(name, _)| !TABLE_COLUMNS.contains(&name.as_str()));
     let detail: serde_json::Map<_, _> = rest.map(|(name, value)| (name.clone(), value.clone())).collect();
     let cells = COLUMNS.into_iter().chain(TABLE_COLUMNS).map(|name| cell(&entry.text(name)));

@@ -19,7 +19,7 @@ pub(super) struct Build {
 }
 
 impl Build {
-    /// If `quiet`, only the tools and errors are heard.
+    /// With `quiet`, prints only errors and the output of tools.
     pub(super) fn run(self, quiet: bool) -> anyhow::Result<ExitCode> {
         if quiet {
             authoring::announce_nothing();

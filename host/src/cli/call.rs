@@ -66,7 +66,8 @@ impl Call {
         if called.is_server {
             config.upstreams.retain(|upstream| upstream.name == called.owner);
         }
-        // What else clients see is not needed, but by programs. Agent-side plugins may be called.
+        // Only the called plugin is needed, unless it is the one that runs programs: these may call other tools. Agent-side
+        // plugins stay, since the call may use them.
         if config.code.as_ref().is_none_or(|code| *code.plugin.name != called.owner) {
             config.plugins.retain(|spec| *spec.id.name == called.owner);
             config.code = None;
@@ -193,7 +194,7 @@ impl CalledTool {
                 bail!("the server `{owner}` is not connected: {}", printable(reason));
             }
             let tools = || catalog.upstream_tools().map(|(_, tool)| tool).filter(|tool| *tool.id.name == **owner);
-            // As clients see it, or as the server calls it.
+            // Looks for the name that clients see, then for the server's own name.
             let shown = catalog.upstream_tool(&format!("{owner}__{name}"));
             let found = shown.or_else(|| tools().find(|tool| tool.tool.tool.name == *name)).cloned();
             let names = || tools().map(|tool| tool.tool.tool.name.as_str()).collect::<Vec<_>>();
@@ -225,7 +226,7 @@ impl Call {
             let (owner, tool, is_server) = (owner.clone(), tool.to_owned(), *is_server);
             return Ok((CalledTool { owner, is_server, tool }, words));
         }
-        // The longest name, if one is the beginning of another.
+        // Takes the longest name that fits, since one name may be the beginning of another.
         let own = |owner: &str| self.name.strip_prefix(owner)?.strip_prefix("__").map(str::to_owned);
         let found = owners.iter().filter(|(owner, _)| own(owner).is_some()).max_by_key(|(owner, _)| owner.len());
         let found = found.and_then(|(owner, is_server)| {

@@ -18,7 +18,7 @@ enum Part {
 }
 
 impl CallArguments {
-    /// Reads the files that they name, and stdin for `-`.
+    /// Parses the words. Reads the files that they name, and stdin for `-`.
     pub(super) fn read(words: &[String]) -> anyhow::Result<Self> {
         words.iter().map(|word| Part::read(word)).collect::<anyhow::Result<_>>().map(Self)
     }

@@ -96,7 +96,7 @@ impl ConfiguredPlugin {
         Some(format!("{file}:{line}"))
     }
 
-    /// What is missing on this machine of what it is granted, one sentence each.
+    /// What the plugin is granted and this machine does not have, one sentence each.
     pub(super) fn missing(&self) -> Vec<String> {
         missing_directories(&self.grants)
     }
@@ -107,7 +107,7 @@ impl ConfiguredPlugin {
     }
 }
 
-/// A call of a plugin fails whose directories are not there: whoever grants them should learn it before.
+/// Granted directories that do not exist. Calls of the plugin would fail, so whoever grants them should learn it before.
 pub(super) fn missing_directories(grants: &Grants) -> Vec<String> {
     let missing = grants.filesystem.iter().filter(|mount| !mount.host.is_dir());
     missing.map(|it| format!("there is no directory {}, which is granted as {}", it.host.display(), it.guest)).collect()

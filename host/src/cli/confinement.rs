@@ -7,7 +7,8 @@ use platform::secrets::SecretSource;
 use policy::Access;
 use std::path::{Path, PathBuf};
 
-/// What serving this configuration needs, and building a plugin beside it if it `builds`. Creates the host's own folders, since a confined server cannot.
+/// What a server with this configuration needs, and with `builds` also what building a plugin needs. Creates the host's own
+/// folders, since a confined server cannot.
 pub(super) fn confinement_needs(config: &Config, file: &Path, builds: bool) -> ConfineSettings {
     let own: Vec<PathBuf> = config.state.iter().chain([&config.cache]).cloned().collect();
     for folder in &own {
@@ -16,7 +17,7 @@ pub(super) fn confinement_needs(config: &Config, file: &Path, builds: bool) -> C
     }
     let specs = || config.plugins.iter().chain(&config.agent);
     let mut needs = ConfineSettings { write: own, programs: builds, ..ConfineSettings::default() };
-    // Grants the folder, since files are replaced by new ones of the same name.
+    // Grants the folder of each file, since a file may be replaced by a new one of the same name.
     let named = [Some(file), config.auth.keys.as_deref(), config.stand_in_tools.as_deref()].into_iter().flatten();
     let named = named.chain(config.model.iter().filter_map(|model| model.key_file.as_deref()));
     let named = named.chain(config.upstreams.iter().filter_map(|upstream| upstream.key_file.as_deref()));
@@ -41,7 +42,7 @@ pub(super) fn confinement_needs(config: &Config, file: &Path, builds: bool) -> C
     needs.keyring = config.secrets.values().any(|secret| matches!(secret, SecretSource::Keyring(..)));
     needs.listen.extend([config.http, config.metrics].into_iter().flatten().map(|address| address.port()));
     if config.http.is_none() && !config.connections.is_empty() {
-        // Serves pages for the user's browser.
+        // Pages for the user's browser are served on a free port.
         needs.listen.push(0);
     }
     needs

@@ -4,7 +4,7 @@ use super::configured_plugin::ConfiguredPlugin;
 use super::options::ConfigFile;
 use crate::config::Config;
 use anyhow::{Context, ensure};
-use platform::audit::{self, EntryFilter, JournalEntry};
+use platform::audit::{self, AuditLogEntry, EntryFilter};
 use platform::clock::{Clock, SystemClock};
 use platform::telemetry::printable;
 use policy::{Access, Capability};
@@ -31,7 +31,8 @@ pub(super) struct Denials {
     file: ConfigFile,
 }
 
-/// Reasons that a grant or another manifest does away with. Of others, such as a full scratch directory, the record says too little.
+/// Reasons that a grant or another manifest removes. For others, such as a full scratch directory, the record holds too little
+/// to name a remedy.
 const DECIDED: [&str; 6] = [
     "is not granted",
     "is outside the granted directories",
@@ -41,7 +42,7 @@ const DECIDED: [&str; 6] = [
     "would pass on a private result, which is not granted",
 ];
 
-/// Denials of the same.
+/// What denials have in common that are counted together.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Denied {
     plugin: String,
@@ -94,7 +95,7 @@ impl Denials {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// What would allow it now.
+    /// Says what would allow it now.
     fn remedy(&self, config: &Config, plugins: &[ConfiguredPlugin], denied: &Denied) -> String {
         let Some(plugin) = plugins.iter().find(|plugin| plugin.id.table() == denied.plugin) else {
             return "The plugin is not there any more".to_owned();
@@ -113,7 +114,7 @@ impl Denials {
 
 impl Denied {
     /// None if the record is no denial.
-    fn read(entry: &JournalEntry) -> Option<Self> {
+    fn read(entry: &AuditLogEntry) -> Option<Self> {
         let [plugin, capability, target, reason] =
             ["plugin", "capability", "target", "reason"].map(|name| entry.text(name));
         (entry.is_valid() && entry.text("event") == "denial").then_some(Self { plugin, capability, target, reason })
@@ -125,7 +126,7 @@ impl Denied {
         printable(&format!("{last}  [{plugin}] {capability} `{target}` {reason}{often}")).into_owned()
     }
 
-    /// What was attempted. None where the record does not say all of it.
+    /// The capability that was attempted. None if the record does not describe it completely.
     fn capability(&self) -> Option<Capability> {
         if !DECIDED.contains(&self.reason.as_str()) {
             return None;
@@ -137,7 +138,7 @@ impl Denied {
                 Some(Capability::Filesystem { path: target, access })
             }
             "http" => Some(Capability::Http { request: target }),
-            // Not the host that the secret was for.
+            // The record does not name the host that the secret was for.
             "secrets" => None,
             key @ ("client.form" | "client.sample" | "client.roots" | "publish" | "state" | "scratch") => {
                 Capability::parse(key).ok()

@@ -1,33 +1,34 @@
-//! Text of others at a terminal: behind a margin, in every line of the screen, so that nothing of it can be taken for ours.
+//! Foreign text at a terminal: behind a margin in every line of the screen, so that none of it can be mistaken for our own
+//! output.
 
 use super::text::printable_lines;
 use std::borrow::Cow;
 use std::os::fd::AsFd;
 use unicode_width::UnicodeWidthChar as _;
 
-/// Prefix of each line of text of others. No line of our own starts with it.
+/// Prefix of each line of foreign text. No line of our own starts with it.
 pub(super) const MARGIN: &str = "    │ ";
-/// Prefix of what does not fit into a line of ours, which may quote others.
+/// Prefix of the rest of a line of our own that is too long, since the line may quote foreign text.
 const INDENT: &str = "      ";
 /// Columns of the narrowest terminal.
 const MIN_COLUMNS: usize = 10;
 /// Columns of a terminal that does not say how many it has.
 const USUAL_COLUMNS: usize = 80;
 
-/// Lines and columns of a terminal; no limit of lines if it does not say. None if it is no terminal.
+/// Lines and columns of a terminal. No limit of lines if the terminal does not report them. None if it is no terminal.
 pub(super) fn size(terminal: impl AsFd) -> Option<(usize, usize)> {
     let size = rustix::termios::tcgetwinsize(terminal).ok()?;
     let or = |told: u16, usual: usize| if told == 0 { usual } else { told.into() };
     Some((or(size.ws_row, usize::MAX), or(size.ws_col, USUAL_COLUMNS)))
 }
 
-/// A text of others, escaped, each line behind the margin.
+/// Foreign text, escaped, with each line behind the margin.
 pub(super) fn framed(text: &str) -> String {
     printable_lines(text).lines().map(|line| format!("{MARGIN}{line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// Text of ours and of others, of which no line is longer than this many columns. What does not fit into a line goes on behind the
-/// margin, or indented. An address of ours stays whole, to be opened.
+/// Wraps our own and foreign text so that no line is longer than this many columns. A line of foreign text continues behind the
+/// margin, another one indented. An address of our own stays whole, so that it can be opened.
 pub(super) fn wrapped(text: &str, columns: Option<usize>) -> Cow<'_, str> {
     let Some(columns) = columns.map(|columns| columns.max(MIN_COLUMNS)) else { return text.into() };
     let fits = |line: &str| width(line) <= columns || is_address(line);
@@ -45,7 +46,7 @@ pub(super) fn wrapped(text: &str, columns: Option<usize>) -> Cow<'_, str> {
     rows.join("\n").into()
 }
 
-/// What somebody says, after our own words about who it is.
+/// Foreign text after our own words about who wrote it.
 pub(super) fn said(by: &str, text: &str, columns: Option<usize>) -> String {
     let text = printable_lines(text);
     let mut lines = text.lines();
@@ -74,7 +75,7 @@ fn wrap(line: &str, begins: (&str, &str), columns: usize, rows: &mut Vec<String>
             rows.push(std::mem::replace(&mut row, begins.1.to_owned()));
             (used, blanks) = (width(begins.1), 0);
         }
-        // Blanks at the beginning of a row may not push the word out of it.
+        // Blanks at the beginning of a row must not push the word out of it.
         blanks = blanks.min(columns.saturating_sub(used + wide));
         row.extend(std::iter::repeat_n(' ', blanks));
         (used, blanks, is_empty) = (used + blanks, 0, false);

@@ -16,7 +16,7 @@ pub(super) struct GlobalOptions {
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: Color,
     /// Configuration file.
-    // So that it may come before the command. The commands read their own, which have defaults.
+    // Allows the option before the command. Each command reads its own `config`, which has a default.
     #[arg(id = "config", long, short, global = true, value_name = "FILE")]
     _config: Option<PathBuf>,
 }

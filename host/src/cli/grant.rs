@@ -48,7 +48,7 @@ struct GrantChange {
     file: ConfigFile,
 }
 
-/// What became of it.
+/// The result of a change.
 enum Outcome {
     Made,
     /// The user did not agree.

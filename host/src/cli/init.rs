@@ -62,7 +62,7 @@ mod tests {
     fn the_first_configuration_works_with_and_without_its_comments() {
         let parse = |text: &str| Config::parse(text, Path::new("portcullis.toml"), Path::new("/nowhere"));
         assert!(parse(FIRST).unwrap().plugins.is_empty());
-        // A comment that begins without a space is a line to try.
+        // A comment without a space after the `#` is a line that the user can enable.
         let lines =
             FIRST.lines().map(|line| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line));
         let tried = parse(&lines.collect::<Vec<_>>().join("\n")).unwrap();

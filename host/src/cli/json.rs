@@ -19,7 +19,7 @@ pub(super) fn print(value: &Value) {
     print_json(&format!("{value:#}"));
 }
 
-/// On one line.
+/// Prints JSON on one line.
 pub(super) fn print_line(value: &Value) {
     print_json(&value.to_string());
 }

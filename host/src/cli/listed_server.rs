@@ -16,7 +16,7 @@ pub(super) struct ListedServer {
     pub(super) problem: Option<String>,
     /// The tools that clients see, by the server's names; none if it was not asked.
     pub(super) tools: Option<Vec<String>>,
-    /// What of its list is not used.
+    /// Which parts of its list are not used, and why.
     left_out: Vec<String>,
 }
 

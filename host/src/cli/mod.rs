@@ -98,7 +98,7 @@ enum Command {
     Check(check::Check),
     /// Run transcripts of calls against a component, each with the answers of users, models, tools and servers.
     Test(test::Test),
-    /// Read and verify the audit journal.
+    /// Read and verify the audit log.
     #[command(subcommand)]
     Audit(audit::AuditCommand),
     /// List and show tasks, follow, steer and cancel them, while a server runs or not.
@@ -147,7 +147,7 @@ enum Command {
 }
 
 impl Cli {
-    /// Parses the arguments of this process. Hidden commands are for the host itself: nobody is told of them.
+    /// Parses the arguments of this process. Hidden commands are for the host itself, so no message mentions them.
     pub fn parse_arguments() -> Self {
         use platform::programs::HELPER_COMMAND;
         use runtime::engine::{COMPILE_TO_CACHE_COMMAND, WORKER_COMMAND};

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What templates say where a plugin's name goes, and its name as one of a module.
+/// Placeholders in templates for the plugin's name, and for that name in the form that modules have.
 const NAME: &str = "PLUGIN_NAME";
 const MODULE: &str = "PLUGIN_MODULE";
 
@@ -41,7 +41,8 @@ impl New {
         let module = self.name.replace('-', "_");
         for (name, bytes) in template(self.lang.template()) {
             let filled = |text: &str| text.replace(NAME, &self.name).replace(MODULE, &module);
-            // Dot-files and lists of packages would mean something where the templates are kept.
+            // Templates of dot-files and of package lists have other names: tools would act on them where the templates are
+            // kept.
             let path = folder.join(filled(name).replace("DOT.", ".").trim_end_matches(".template"));
             let written = fs::create_dir_all(path.parent().unwrap_or(&folder))
                 .and_then(|()| fs::write(&path, filled(&String::from_utf8_lossy(bytes))));

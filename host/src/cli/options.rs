@@ -18,8 +18,8 @@ pub(super) struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// As it is written in a command that is printed: nothing for the default file. Whoever runs the command may have another
-    /// `PORTCULLIS_CONFIG`.
+    /// The option for a command that is printed, empty for the default file. A file from `PORTCULLIS_CONFIG` is named, since
+    /// whoever runs the command may have another value of it.
     pub(super) fn as_option(&self) -> String {
         if self.config.as_os_str() == DEFAULT_FILE {
             return String::new();
@@ -27,7 +27,7 @@ impl ConfigFile {
         format!(" --config {}", shell_quote(&self.config.display().to_string()))
     }
 
-    /// What an operator is told, which ends in a command that changes grants: with the file that it was asked with.
+    /// Adds this file to a message for the operator, if the message ends in a command that changes grants.
     pub(super) fn complete(&self, told: String) -> String {
         if told.contains("portcullis grant ") { told + &self.as_option() } else { told }
     }

@@ -1,4 +1,5 @@
-//! What commands print: nothing in it can drive the terminal of whoever reads it, or hide what is there, also when it was kept in a file.
+//! Prints the output of commands, escaped so that it can neither control a terminal nor hide text, even if it was first kept in
+//! a file.
 
 use super::text::printable_lines;
 use anyhow::bail;
@@ -7,7 +8,7 @@ use std::fmt;
 use std::io::{ErrorKind, Write as _};
 use std::sync::OnceLock;
 
-/// Why something could not be printed, first.
+/// The first error of printing.
 static FAILURE: OnceLock<std::io::Error> = OnceLock::new();
 
 /// In all commands, `println!` is this one.
@@ -28,13 +29,13 @@ pub(super) fn print_json(text: &str) {
 
 fn write_line(line: &str) {
     match writeln!(std::io::stdout().lock(), "{line}") {
-        // Whoever has read enough, such as `head`, has closed the pipe: what else this does goes on, as if it were read.
+        // A reader that has read enough, such as `head`, closes the pipe: the command goes on as if everything were read.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => drop(FAILURE.set(error)),
         _ => {}
     }
 }
 
-/// Fails if something could not be printed, such as to a full disk. For the end of a command.
+/// Fails if something could not be printed, such as to a full disk. To be called at the end of a command.
 pub(super) fn check_printed() -> anyhow::Result<()> {
     match FAILURE.get() {
         Some(error) => bail!("what this printed is not complete: {error}"),

@@ -89,7 +89,7 @@ impl Policy {
     }
 }
 
-/// There is no option to do this without a terminal: it is for what a program should not do for the user.
+/// There is no option to do this without a terminal, because no program should confirm grants in the user's place.
 fn confirm_grants(file: &ConfigFile) -> anyhow::Result<ExitCode> {
     let read = || -> anyhow::Result<_> {
         let config = Config::load_with_own_state(&file.config)?;

@@ -12,17 +12,17 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// Bytes of a line that is typed without being shown.
+/// Longest line that is typed without being shown, in bytes.
 const MAX_TYPED: usize = 8 << 10;
 
 /// A client that answers questions of a tool: asks on stderr and reads stdin. Has no abilities without a terminal.
 pub(super) struct TerminalClient {
-    /// Where the tool's output goes, whose bar would stand in the way.
+    /// The tool's output. Its progress bar is removed before a question.
     pub(super) sink: Arc<TerminalSink>,
 }
 
 impl TerminalClient {
-    /// Why a tool could not ask here what it had to, and what helps. None if it could.
+    /// Why a tool cannot ask here what it has to ask, and what helps. None if it can.
     pub(super) fn lacks(missing: Abilities) -> Option<String> {
         let why = match missing {
             Abilities { form: true, .. } | Abilities { url: true, .. } => {
@@ -130,7 +130,7 @@ pub(super) fn read_hidden(prompt: &str) -> std::io::Result<Option<Zeroizing<Stri
 
 /// Reads bytes of a terminal up to the end of the line. None for Ctrl-C and Ctrl-D.
 fn read_typed() -> std::io::Result<Option<Zeroizing<String>>> {
-    // So large that it does not move, which would leave copies.
+    // Has its full size from the start: moving it to grow would leave copies of the secret in memory.
     let mut typed = Zeroizing::new(String::with_capacity(MAX_TYPED));
     loop {
         let mut byte = [0];

@@ -15,9 +15,9 @@ use zeroize::Zeroizing;
 
 /// The folder of files that this command makes, beside the configuration.
 const FOLDER: &str = "secrets";
-/// What git is to ignore there.
+/// The content of the folder's `.gitignore`: git ignores every file there.
 const ALL: &[u8] = b"*\n";
-/// Bytes that are read of stdin: more than any secret has.
+/// Most bytes that are read from stdin, more than any secret has.
 const MOST: u64 = 64 << 10;
 
 #[derive(clap::Subcommand)]
@@ -55,7 +55,7 @@ fn set(name: &str, file: &ConfigFile) -> anyhow::Result<ExitCode> {
         bail!("[secrets.{name}] is read from the variable {variable}: set that, or write `file` in its place");
     }
     let secret = Secret::new(name, read(name)?)?;
-    // Nobody else had to wait while it was typed, and may have changed the file.
+    // Reads the file again: it was not locked while the user typed, so another process may have changed it.
     let (editor, config) = with_table(name, file)?;
     let source = config.secrets.get(name).context("the configuration does not take it")?;
     if let SecretSource::File(path) = source {
@@ -74,7 +74,7 @@ fn set(name: &str, file: &ConfigFile) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The configuration with the secret's table. With the editor that has it if it is new.
+/// The configuration with the secret's table. If the table is new, also the editor that can save it.
 fn with_table(name: &str, file: &ConfigFile) -> anyhow::Result<(Option<ConfigEditor>, Config)> {
     let mut editor = ConfigEditor::open(&file.config)?;
     let before = editor.check()?;
@@ -88,7 +88,7 @@ fn with_table(name: &str, file: &ConfigFile) -> anyhow::Result<(Option<ConfigEdi
     Ok((Some(editor), config))
 }
 
-/// Makes the folder of a secret if it is missing. That of a new one is hidden from git.
+/// Makes the folder of a secret if it is missing. The folder of a new secret is hidden from git.
 fn make_folder(path: &Path, is_new: bool) -> anyhow::Result<()> {
     let folder = path.parent().context("the file has no folder")?;
     let shown = folder.display();
@@ -97,7 +97,7 @@ fn make_folder(path: &Path, is_new: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     ensure!(!fs::symlink_metadata(folder)?.is_symlink(), "{shown} is a link: it may lead into what others read");
-    // Follows no link, and replaces nothing.
+    // `create_new` follows no link and replaces no file.
     match OpenOptions::new().write(true).create_new(true).open(folder.join(".gitignore")) {
         Ok(mut ignore) => ignore.write_all(ALL).with_context(|| format!("cannot write into {shown}"))?,
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {

@@ -63,7 +63,7 @@ pub(super) struct Serve {
 /// A server that is ready to start, and confined if configured.
 pub(super) struct Serving {
     config: Config,
-    /// Whether the kernel tells which pages a guest has written.
+    /// Whether the kernel reports which pages a guest has written.
     page_map: bool,
     confined: Option<Confinement>,
     /// The files that a confined server may use.
@@ -71,12 +71,12 @@ pub(super) struct Serving {
     strict: bool,
     /// Whether this process also builds a plugin, with the author's tools.
     builds: bool,
-    /// For the process that takes the place of this one.
+    /// The log of the session, for the process that takes the place of this one.
     session_log: Option<Arc<SessionLog>>,
 }
 
-/// Ends a server that cannot start, or not go on: its client hears why, too, unless it has been served before. What it sends then is
-/// for the next process.
+/// Ends a server that cannot start or continue. Its client gets the reason in answer to its first request, unless it has been
+/// served before: what it sends then is for the next process.
 pub(super) fn fail(
     error: anyhow::Error,
     is_over_stdio: bool,
@@ -93,18 +93,18 @@ pub(super) fn fail(
 }
 
 impl Serve {
-    /// Of the process that serves, if another one than this is to do it.
+    /// The supervisor, if another process than this one is to serve.
     pub(super) fn supervisor(&self) -> Option<Supervisor> {
         let serves_itself = self.http.is_some() || self.no_supervisor || self.session_log.is_some();
         if serves_itself { None } else { Supervisor::for_config(&self.file) }
     }
 
-    /// Whether its client is at stdin and stdout, as far as the configuration does not say otherwise.
+    /// Whether its client is at stdin and stdout, unless the configuration names another way.
     pub(super) fn is_over_stdio(&self) -> bool {
         self.http.is_none() && !is_stdin(&self.file.config)
     }
 
-    /// That of the supervisor, with which this process ends.
+    /// The session log of the supervisor, if there is one. From then on, this process ends with the supervisor.
     pub(super) fn session_log(&self) -> anyhow::Result<Option<Arc<SessionLog>>> {
         let Some(descriptor) = self.session_log else { return Ok(None) };
         let log = signals::end_with_parent().and_then(|()| SessionLog::open_of_parent(descriptor));
@@ -140,14 +140,15 @@ fn is_stdin(path: &Path) -> bool {
     std::fs::metadata(path).ok().zip(rustix::fs::fstat(std::io::stdin()).ok()).is_some_and(|(a, b)| same(a, b))
 }
 
-/// How long memory is kept that nobody uses. The allocator looks at its arenas once in this time, and may begin to count at the next look:
-/// a large message is given back after twice this time at the latest. The default is 10 s.
+/// How long the allocator keeps memory that is free. It looks at its arenas once in this time, and may begin to count at the
+/// next look: the memory of a large message is given back after at most twice this time. The allocator's default is 10 s.
 const FREE_MEMORY_KEPT: Duration = Duration::from_secs(1);
 
-/// Has the allocator's threads give back to the system what has been free for [`FREE_MEMORY_KEPT`], also while the server is idle.
+/// Lets the allocator's threads return memory to the system that was free for [`FREE_MEMORY_KEPT`], also while the server is
+/// idle.
 fn give_back_free_memory() {
     let keep = |name: &[u8]| Access::<isize>::write(name.name(), FREE_MEMORY_KEPT.as_millis() as isize);
-    // The first sets what arenas begin with, the second that of the one that is there.
+    // The first sets the default of new arenas, the second the time of the arena that exists already.
     let set = [keep(b"arenas.dirty_decay_ms\0"), keep(b"arena.0.dirty_decay_ms\0"), background_thread::write(true)];
     for error in set.into_iter().filter_map(Result::err) {
         tracing::debug!(%error, "free memory is given back later");
@@ -171,7 +172,7 @@ impl Serving {
         let page_map = open_page_map();
         let confined = needs.as_ref().map(confine::server).transpose();
         let confined = confined.context("start it with --no-confine, or set `confine = false` under [server]")?;
-        // A thread that was there before would not be confined.
+        // Starts the allocator's threads. One that had started before would not be confined.
         give_back_free_memory();
         let needs = needs.filter(|_| confined.is_some_and(|in_force| in_force.files.is_some()));
         Ok(Self { config, page_map, confined, needs, strict: false, builds, session_log: None })
@@ -232,7 +233,7 @@ impl Serving {
                 anyhow::bail!("{problem}");
             }
         }
-        // Also while the server stops: requests that run wait for it.
+        // Loading goes on while the server stops, since running requests may wait for it.
         let loading = AbortOnDropHandle::new(tokio::spawn(host::load_plugins(plugins, config.clone(), needs)));
         tokio::spawn(stop.clone().run_until_cancelled_owned(report_ready(host.catalog.clone(), host.upstreams.len())));
         let stand_in_tools = config.stand_in_tools.as_deref().map(read_stand_in_tools).transpose()?.map(Arc::new);
@@ -244,7 +245,7 @@ impl Serving {
         let parked_calls = ParkedCalls::new(config.parked.clone(), clock.clone(), shared)?;
         let kept = store.process.as_ref().map(|_| store.store.clone());
         if let Some(kept) = kept.clone() {
-            // Before anything is served: nobody is told that something is not there that is only not read yet.
+            // Before anything is served, so that no client is told that something does not exist which is only not read yet.
             host.keep_published(&config, kept).await;
         }
         let fuel = FuelBudgets::new(config.fuel, clock.clone(), kept);
@@ -303,7 +304,7 @@ impl Serving {
     }
 }
 
-/// Says what is served once everything was loaded that can be.
+/// Reports what is served once everything that can be loaded is loaded.
 async fn report_ready(catalog: Arc<CurrentCatalog>, upstreams: usize) {
     let catalog = catalog.loaded().await;
     let missing: Vec<&str> = catalog.missing().keys().map(String::as_str).collect();

@@ -5,19 +5,20 @@ use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// Two tokens: the first SIGTERM, SIGINT (Ctrl-C) or SIGHUP cancels the first, the next one the second, which forces the stop.
+/// Two tokens: the first SIGTERM, SIGINT (Ctrl-C) or SIGHUP cancels the first one. The next such signal cancels the second one,
+/// which forces the stop.
 pub(super) fn stop_signals() -> io::Result<(CancellationToken, CancellationToken)> {
     tokens(|mut stops| async move {
         stops.next().await;
     })
 }
 
-/// The same for a process that has a supervisor. Whoever signals all processes of a name or of a service reaches both, and its
-/// supervisor passes on what it is told, so the same signal twice means nothing: SIGQUIT forces the stop, which only the supervisor
-/// sends.
+/// The same for a process that has a supervisor. A signal for all processes of a name or of a service reaches both, and the
+/// supervisor passes its own on, so this process may get one signal twice. A second signal therefore means nothing: SIGQUIT
+/// forces the stop, which only the supervisor sends.
 pub(super) fn supervised_stop_signals() -> io::Result<(CancellationToken, CancellationToken)> {
     let mut quit = signal(SignalKind::quit())?;
-    // It is for the supervisor, and would end this process.
+    // SIGUSR2 is for the supervisor. It would end this process if nothing listened to it.
     let replace = signal(SignalKind::user_defined2())?;
     tokens(|_| async move {
         quit.recv().await;
@@ -25,7 +26,7 @@ pub(super) fn supervised_stop_signals() -> io::Result<(CancellationToken, Cancel
     })
 }
 
-/// `forced` waits for what cancels the second one.
+/// `forced` waits for the signal that cancels the second token.
 fn tokens<F: Future<Output = ()> + Send>(
     forced: impl FnOnce(Stops) -> F + Send + 'static,
 ) -> io::Result<(CancellationToken, CancellationToken)> {
@@ -43,7 +44,7 @@ fn tokens<F: Future<Output = ()> + Send>(
     Ok((stop, force_stop))
 }
 
-/// What asks a process to end.
+/// The signals that ask a process to end.
 pub(super) struct Stops {
     terminate: Signal,
     interrupt: Signal,

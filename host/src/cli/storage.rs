@@ -118,7 +118,7 @@ fn list(file: &ConfigFile) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The folder of a configuration that is gone, by the path that it had, while nobody uses it.
+/// The state folder of a configuration file that is gone. Fails while a server uses that folder or `own`.
 fn gone(own: &DefaultStateFolder, earlier: &Path) -> anyhow::Result<KnownStateFolder> {
     let earlier = identity(earlier);
     let shown = printable(&earlier.display().to_string()).into_owned();

@@ -1,6 +1,6 @@
-//! Keeps a client over stdio connected. The process that the client starts serves nothing: it starts the one that does, which has
-//! the same stdin and stdout, and starts another one if that is killed or is to be another version. Most agents never start a
-//! server again that has ended.
+//! Keeps a client over stdio connected while the process that serves is replaced. The process that the client starts does not
+//! serve: it starts a second one, which serves on the same stdin and stdout, and starts another if that one is killed or is to
+//! be another version. Most agents never restart a server that has ended.
 
 use super::options::ConfigFile;
 use super::stop_signals::Stops;
@@ -20,10 +20,11 @@ use std::time::Duration;
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The option of the process that serves.
+/// The option by which the serving process gets the session log.
 pub(super) const SESSION_LOG: &str = "session-log";
 
-/// How often a process may take the place of another in [`PERIOD`]. Bounds the work with a client or a plugin that kills each one.
+/// How many serving processes that ended are replaced within [`PERIOD`]. Bounds the work if a client or a plugin kills each
+/// one.
 const MAX_RESTARTS: usize = 5;
 const PERIOD: Duration = Duration::from_secs(60);
 /// The program of this process, also if its file was replaced.
@@ -31,12 +32,12 @@ const RUNNING: &str = "/proc/self/exe";
 
 pub(super) struct Supervisor {
     log: SessionLog,
-    /// Where the program is. It may be another one when it is started again.
+    /// The path of the program. There may be another version at the next start.
     program: PathBuf,
     restarts: Restarts,
 }
 
-/// What it reads of the configuration. What is wrong with the file is told by the process that would serve.
+/// The parts of the configuration that the supervisor reads. The serving process reports what is wrong with the file.
 #[derive(Deserialize)]
 struct Tables {
     #[serde(default)]
@@ -57,8 +58,8 @@ struct TelemetryTable {
 }
 
 impl Supervisor {
-    /// None if a server of this configuration needs none, or cannot have one: its client is not at the other end of pipes or sockets,
-    /// or what another process needs cannot be read again.
+    /// None if a server of this configuration needs no supervisor, since it serves HTTP, or cannot have one: stdin and stdout
+    /// are not pipes or sockets, or another process could not read the configuration again.
     pub(super) fn for_config(file: &ConfigFile) -> Option<Self> {
         if !file.config.is_file() || !are_pipes_or_sockets() {
             return None;
@@ -72,9 +73,10 @@ impl Supervisor {
         Some(Self { log, program, restarts: Restarts::default() })
     }
 
-    /// Runs until the client ends, or this process is told to stop, or the one that serves ends in a way that another would, too.
+    /// Runs until the client ends, this process is told to stop, or a serving process ends in a way that another one would,
+    /// too.
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
-        // One thread: the process that serves ends with the thread that has started it.
+        // One thread, since the serving process ends with the thread that has started it.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(self.supervise())
     }
@@ -123,16 +125,16 @@ impl Supervisor {
 
     fn spawn(&self, program: &Path) -> std::io::Result<Child> {
         let mut arguments: Vec<_> = std::env::args_os().skip(1).collect();
-        // No options come behind `--`.
+        // Options must come before `--`.
         let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
         arguments.insert(end, format!("--{SESSION_LOG}={}", self.log.descriptor()).into());
         let mut command = Command::new(program);
         command.args(arguments);
-        // A group of its own: signals for this one are passed on here, once.
+        // The serving process has its own group: it gets a signal for the supervisor's group only once, from the supervisor.
         command.process_group(0).spawn()
     }
 
-    /// Waits for its end, and passes on what this process is told.
+    /// Waits until the serving process ends, and passes signals on to it meanwhile.
     async fn wait(&self, serving: &mut Child, signals: &mut Signals) -> anyhow::Result<Ended> {
         let (mut is_stopping, mut was_replaced) = (false, false);
         loop {
@@ -149,7 +151,7 @@ impl Supervisor {
                     signals::terminate(id)?;
                 }
                 To::Replace if was_replaced => tracing::info!("the serving process makes room already"),
-                // It would be killed by the signal, and count as one that cannot serve.
+                // The signal would kill a process that does not serve yet, and it would count as one that cannot serve.
                 To::Replace if !self.log.has(SessionFlag::Serving) => {
                     tracing::warn!("SIGUSR2 is ignored, since the serving process has just been started; send it again")
                 }
@@ -194,12 +196,12 @@ impl Signals {
     }
 }
 
-/// When processes took the place of others.
+/// The times of recent restarts.
 #[derive(Default)]
 struct Restarts(VecDeque<Duration>);
 
 impl Restarts {
-    /// Counts one more, if there may be one.
+    /// Counts one more restart. Returns false if there were too many.
     fn may_be_one_more(&mut self, now: Duration) -> bool {
         self.0.retain(|then| now.saturating_sub(*then) < PERIOD);
         let may_be = self.0.len() < MAX_RESTARTS;
@@ -210,7 +212,7 @@ impl Restarts {
     }
 }
 
-/// As a shell has it.
+/// The exit code as a shell reports it: for a signal, 128 plus its number.
 fn exit_code(status: ExitStatus) -> ExitCode {
     let code = status.code().or_else(|| Some(128 + status.signal()?));
     code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Length of the progress bar. Progress has any unit, the bar counts thousandths.
 const PARTS: f64 = 1_000.0;
 
-/// Work that takes less is not spoken of.
+/// Work that takes less time is not announced.
 const MOMENT: Duration = Duration::from_secs(1);
 
 pub(super) struct TerminalSink {
@@ -38,7 +38,7 @@ impl TerminalSink {
     }
 }
 
-/// Says what goes on when it takes longer than a moment: compiling a large component takes half a minute.
+/// Announces work that takes longer than a moment: compiling a large component takes half a minute.
 pub(super) async fn show_work<T>(what: &str, work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     tokio::select! {

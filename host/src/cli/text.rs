@@ -17,7 +17,7 @@ pub fn print_error(text: &str) {
     anstream::eprintln!("{style}error:{style:#} {}", printable_lines(&without_codes(&text)));
 }
 
-/// Without the numbers that the standard library adds to what the system says.
+/// Removes the error numbers that the standard library adds to messages of the system.
 pub(super) fn without_codes(text: &str) -> String {
     let mut parts = text.split(" (os error ");
     let first = parts.next().unwrap_or_default().to_owned();

@@ -69,7 +69,7 @@ pub(super) struct Add {
     server: Vec<String>,
 }
 
-/// A path from the root: those in the configuration are relative to its folder.
+/// An absolute path, since relative ones in the configuration are relative to its folder.
 fn whole_path(text: &str) -> Result<String, String> {
     let path = std::path::absolute(text).map_err(|error| error.to_string())?;
     path.to_str().map(str::to_owned).ok_or_else(|| "the path is no text".to_owned())
@@ -127,7 +127,7 @@ impl Add {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The configuration with the server. Others wait while it is open.
+    /// The configuration with the server added. Other commands wait while the editor is open.
     fn added(&self) -> anyhow::Result<(ConfigEditor, Config)> {
         let mut editor = ConfigEditor::open(&self.file.config)?;
         editor.add_table("upstream", &self.name, self.table())?;
@@ -179,7 +179,7 @@ fn remove(name: &str, agreement: &Agreement, file: &ConfigFile) -> anyhow::Resul
     Ok(ExitCode::SUCCESS)
 }
 
-/// Leaves no other server in a configuration.
+/// Removes all other servers from a configuration.
 fn keep_only(config: &mut Config, name: &str) -> anyhow::Result<()> {
     let names = config.upstreams.iter().map(|it| it.name.clone()).collect::<Vec<_>>().join(", ");
     config.upstreams.retain(|upstream| upstream.name == name);
@@ -196,7 +196,7 @@ async fn connected(mut config: Config) -> anyhow::Result<Vec<ListedServer>> {
     let (host, _plugins) = Host::start(&config, None).await?;
     let asked = futures::future::join_all(host.upstreams.iter().map(ListedServer::ask));
     let servers = stop.run_until_cancelled(asked).await;
-    // Ends their programs, too.
+    // Also ends the programs of the servers.
     host.close().await;
     servers.context("interrupted, and nothing was changed")
 }

@@ -58,7 +58,8 @@ impl ConfigEditor {
         Ok(())
     }
 
-    /// Removes `[parent.name]` with the comments right above it. What stands before them stays where it is. Returns whether there was one.
+    /// Removes `[parent.name]` with the comments right above it. Earlier comments stay where they are. Returns whether there
+    /// was one.
     pub fn remove_table(&mut self, parent: &str, name: &str) -> bool {
         let parents = self.document.get_mut(parent).and_then(Item::as_table_like_mut);
         let Some(removed) = parents.and_then(|parents| parents.remove(name)) else {
@@ -105,7 +106,7 @@ impl ConfigEditor {
     }
 }
 
-/// What stands above a table's header.
+/// The text above a table's header.
 fn prefix(table: &Table) -> String {
     table.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default().to_owned()
 }

@@ -75,13 +75,15 @@ pub fn log_filter() -> String {
     std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| quiet.into())
 }
 
-/// The filter for one call at a terminal, which ends with what went wrong and says how often it was refused something.
+/// The filter for one call at a terminal. It hides warnings about the call, since the command reports at its end what went
+/// wrong and how often something was denied.
 pub fn call_log_filter() -> String {
     let told = "portcullis_runtime::imports::call_authority=error,portcullis_plugins::calls::runner=error";
     std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| format!("{},{told}", log_filter()))
 }
 
-/// The filter for interactive commands, which log warnings and errors only. They say themselves which server is not connected.
+/// The filter for interactive commands, which log warnings and errors only. They report themselves which server is not
+/// connected.
 pub fn quiet_log_filter() -> String {
     std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| "warn,rmcp=off,portcullis_upstream::reconnect=error".into())
 }

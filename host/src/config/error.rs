@@ -22,7 +22,7 @@ pub enum ConfigError {
 
 impl ConfigError {
     pub(super) fn reading(path: &Path, error: io::Error) -> Self {
-        // Whoever reads it may not know from which folder the host was started.
+        // The path is absolute, since the reader may not know from which folder the host was started.
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         match error.kind() {
             io::ErrorKind::NotFound => Self::Missing { path },

@@ -1,9 +1,9 @@
-//! Says what to write instead of what TOML or serde refuse. The example file has every key, so it knows the answer.
+//! Explains errors of TOML and serde, and suggests what to write instead, from the example file, which has every key.
 
 use super::EXAMPLE;
 use toml::de::Error;
 
-/// How alike two keys are of which one was meant.
+/// Similarity from which on an unknown key is taken for a known one that is misspelt.
 const ALIKE: f64 = 0.8;
 /// Tables whose second part is a name that the user gives.
 const NAMED: [&str; 6] = ["plugins", "agent", "connections", "secrets", "upstream", "sources"];
@@ -31,7 +31,7 @@ pub(super) fn explain(error: &Error, text: &str) -> String {
     }
 }
 
-/// The same of one line of a table, without its place.
+/// The same for one line of a table, without the place of the error.
 pub(super) fn explain_line(error: &Error, line: &str, table: &str) -> String {
     let explained = in_plain_words(error.message());
     match advice(error, line, table) {
@@ -69,7 +69,7 @@ pub fn most_like<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> Opt
     alike.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, name)| name)
 }
 
-/// The key that was meant, or the tables in which there is one of this name.
+/// The key that was meant, or the tables that have a key of this name.
 fn instead_of(unknown: &str, known: &str) -> Option<String> {
     if let Some(best) = most_like(unknown, known.split('`').skip(1).step_by(2)) {
         return Some(format!("did you mean `{best}`?"));
@@ -87,7 +87,7 @@ fn instead_of(unknown: &str, known: &str) -> Option<String> {
 
 /// A line that begins a table or sets a key.
 struct Key<'a> {
-    /// From the top, with `*` for names that users give.
+    /// The parts from the top table on, with `*` for names that users give.
     path: Vec<String>,
     is_table: bool,
     line: &'a str,

@@ -1,8 +1,8 @@
 //! What a user confirms at a terminal for servers whose `server.grants` is "locked": the grants that the configuration and the
 //! lock file contain now, by a digest of both files.
 //!
-//! It is a file in the state folder: a program that may change files of its workspace only, as an agent's shell often is, can
-//! edit a configuration there but not confirm it.
+//! The confirmation is a file in the state folder: a program that may change only files of its workspace, as an agent's shell
+//! often is, can edit a configuration there, but cannot confirm it.
 
 use super::host_config::Config;
 use platform::files::{create_private_folder, replace_file};

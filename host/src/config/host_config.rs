@@ -72,14 +72,14 @@ pub struct Config {
     pub cache: PathBuf,
     /// The folder of persistent data. None if neither the configuration nor the environment names one.
     pub state: Option<PathBuf>,
-    /// The same folder, if nobody has named it.
+    /// The same folder, if it is the default one.
     pub default_state: Option<DefaultStateFolder>,
     /// The URL under which browsers reach this host. None for the address that it listens on.
     pub public_url: Option<Endpoint>,
     pub connections: BTreeMap<String, ConnectionSettings>,
     /// Secrets that are sent in requests of plugins.
     pub secrets: BTreeMap<String, SecretSource>,
-    /// Of an HTTP request.
+    /// Largest body of an HTTP request.
     pub max_body: ByteSize,
     /// Legacy HTTP sessions at a time.
     pub max_sessions: u32,
@@ -110,7 +110,7 @@ impl Config {
     /// Reads a configuration file without the installed plugins of the lock file.
     pub fn load_without_lockfile(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path).map_err(|error| ConfigError::reading(path, error))?;
-        // What comes through a pipe is there once: it cannot be read again, and nothing can be beside it.
+        // A configuration from a pipe can be read only once, and no lock file can be beside it.
         let file = std::path::absolute(path).ok().filter(|file| file.is_file());
         let folder = match &file {
             Some(file) => file.parent().map(Path::to_owned),
@@ -135,7 +135,7 @@ impl Config {
         let file = path.file_name().map(|name| folder.join(name));
         let configured = server.state.map(|state| resolver.path(&state));
         let (state, default_state) = match configured {
-            // What comes through a pipe could not be told from what comes through another one.
+            // Configurations from pipes cannot be told apart, so none of them has a state folder of its own.
             None if path.exists() && !path.is_file() => (state_variable(), None),
             configured => state_folder::find(configured, file.as_deref()),
         };
@@ -186,8 +186,8 @@ impl Config {
         })
     }
 
-    /// Makes the state folder this configuration's own, if nobody has named one. For whoever is about to keep something there; before
-    /// [`Config::with_installed`].
+    /// Makes the state folder this configuration's own, unless another one is named. For callers that are about to store
+    /// something there; must be called before [`Config::with_installed`].
     pub fn with_own_state(mut self) -> Self {
         let Some(folder) = self.default_state.take().map(DefaultStateFolder::take) else { return self };
         if self.audit.folder.is_some() && self.audit.folder == self.state.as_ref().map(|state| audit_folder(state)) {

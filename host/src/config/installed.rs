@@ -14,7 +14,7 @@ impl Config {
         Self::load_without_lockfile(path)?.with_installed()
     }
 
-    /// The same for whoever is about to keep something: the state folder is the configuration's own.
+    /// The same for a caller that is about to store something: the state folder is made the configuration's own.
     pub fn load_with_own_state(path: &Path) -> Result<Self, ConfigError> {
         Self::load_without_lockfile(path)?.with_own_state().with_installed()
     }

@@ -14,7 +14,7 @@ pub fn parse_listen_address(text: &str) -> Result<SocketAddr, String> {
     }
 }
 
-/// Of a configuration; a port may be a number.
+/// Reads an address in a configuration, where a port may be a number.
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SocketAddr>, D::Error> {
     struct Address;
 

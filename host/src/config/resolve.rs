@@ -25,7 +25,7 @@ pub(super) struct Resolver<'a> {
     pub(super) folder: &'a Path,
 }
 
-/// The audit journal, unless another folder is named.
+/// The audit log, unless another folder is named.
 pub(super) fn audit_folder(state: &Path) -> PathBuf {
     state.join("audit")
 }
@@ -73,14 +73,14 @@ impl Resolver<'_> {
         })
     }
 
-    /// Its plugin may be installed, and not among the tables.
+    /// The plugin is not looked up in the tables, since it may be an installed one.
     pub(super) fn code(&self, table: CodeTable) -> Result<CodeSettings, ConfigError> {
         let CodeTable { plugin, only, approval } = table;
         let plugin = PluginId::new(Side::Server, &plugin).map_err(|message| self.error("code", message))?;
         Ok(CodeSettings { plugin, only, approval })
     }
 
-    /// The audit journal is in the state folder by default.
+    /// The audit log is in the state folder by default.
     pub(super) fn audit(&self, mut settings: AuditSettings, state: Option<&Path>) -> AuditSettings {
         settings.folder = match settings.folder {
             Some(folder) => Some(self.path(&folder)),

@@ -1,9 +1,9 @@
-//! The folder of what outlives the process. Each configuration has its own by default, so that plugins of equal names in two
-//! configurations share nothing.
+//! The state folder, which holds what outlives the process. Each configuration has its own by default, so that plugins of equal
+//! names in two configurations share nothing.
 //!
-//! Below the user's state folder it is `configurations/<folder>-<digest>`, by the path of the configuration file. Earlier versions
-//! kept the data of all configurations in the user's state folder itself: what is there goes on belonging to the configuration that
-//! uses it first.
+//! Below the user's state folder it is `configurations/<folder>-<digest>`, with a digest of the configuration file's path.
+//! Earlier versions kept the data of all configurations in the user's state folder itself: that data belongs to the
+//! configuration that uses it first.
 
 use super::environment::{default_state_base, state_variable};
 use platform::files::{create_private_folder, replace_file};
@@ -16,14 +16,14 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// Has a folder for each configuration.
+/// Contains a folder for each configuration.
 const CONFIGURATIONS: &str = "configurations";
 /// In a state folder: the path of the configuration that it belongs to.
 const BELONGS_TO: &str = "configuration";
-/// What earlier versions have left in the user's state folder, any of it.
+/// What shows that earlier versions have kept data in the user's state folder; one of these is enough.
 const EARLIER: [&str; 5] = ["durable.db", "values.db", "portcullis.db", "components", "audit"];
 
-/// A state folder that nobody has named.
+/// The state folder that is used if none is named.
 #[derive(Debug, Clone)]
 pub struct DefaultStateFolder {
     base: PathBuf,
@@ -39,7 +39,8 @@ pub struct KnownStateFolder {
     pub configuration: PathBuf,
 }
 
-/// The folder that `server.state` or `PORTCULLIS_STATE` names, or the configuration's own. None if this user has no place for it.
+/// The folder that `server.state` or `PORTCULLIS_STATE` names, or the configuration's own. None if this user has no state
+/// folder.
 pub(super) fn find(
     configured: Option<PathBuf>,
     configuration: Option<&Path>,
@@ -52,7 +53,7 @@ pub(super) fn find(
 }
 
 impl DefaultStateFolder {
-    /// Without a configuration it is the user's, where the agent keeps its memory.
+    /// Without a configuration file, it is the user's own state folder, where the agent keeps its memory.
     fn new(base: PathBuf, configuration: Option<&Path>) -> Self {
         let Some(configuration) = configuration.map(identity) else {
             return Self { path: base.clone(), base, configuration: None };
@@ -62,8 +63,8 @@ impl DefaultStateFolder {
         Self { base, path, configuration: Some(configuration) }
     }
 
-    /// Creates the folder, notes whose it is, and says what its user should know of it the first time. For whoever is about to keep
-    /// something there. It is another folder if another configuration has just taken what earlier versions kept.
+    /// Creates the folder, records its owner, and warns its user the first time. For callers that are about to store something
+    /// there. Returns another folder if another configuration has just taken over the data of earlier versions.
     pub(super) fn take(self) -> Self {
         let Some(configuration) = self.configuration.as_deref() else { return self };
         let is_new = !self.path.exists();
@@ -85,7 +86,7 @@ impl DefaultStateFolder {
         (self.path != self.base && has_earlier_data(&self.base)).then_some(&self.base)
     }
 
-    /// Says whose data is kept elsewhere that may be meant to be here.
+    /// Warns about data elsewhere that the user may expect to find here.
     fn announce(&self) {
         let own = self.path.display();
         let gone: Vec<_> = self.others().into_iter().filter(|other| !other.configuration.exists()).collect();
@@ -119,12 +120,13 @@ impl DefaultStateFolder {
         &self.path
     }
 
-    /// Whether it is in this folder, as the folders of all configurations are in the one that earlier versions used.
+    /// Whether the folders of all configurations are in this folder, as they are in the one that earlier versions used.
     pub fn is_below(&self, folder: &Path) -> bool {
         self.base.starts_with(folder)
     }
 
-    /// Makes the folder of another configuration this one's. Returns where what this one had is kept now, if it had something.
+    /// Makes the folder of another configuration this one's. Returns the folder to which this one's previous data was moved, if
+    /// any.
     pub fn adopt(&self, other: &KnownStateFolder) -> io::Result<Option<PathBuf>> {
         let Some(configuration) = self.configuration.as_deref() else {
             return Err(io::Error::other("there is no configuration file that it could belong to"));
@@ -151,22 +153,23 @@ impl DefaultStateFolder {
     }
 }
 
-/// The path of a configuration file, however its folder is reached. The file itself may be a link, as its lock file is beside the link.
+/// The path that identifies a configuration file. Links in the path of its folder are resolved, but not a link that is the file
+/// itself, since its lock file is beside the link.
 pub fn identity(file: &Path) -> PathBuf {
     let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
-    // A folder that is gone is below one that is there.
+    // If the folder is gone, the nearest parent that exists is resolved.
     let resolved = |folder: &Path| Some(folder.canonicalize().ok()?.join(absolute.strip_prefix(folder).ok()?));
     absolute.ancestors().skip(1).find_map(resolved).unwrap_or_else(|| absolute.clone())
 }
 
-/// Notes in a folder, which is made, that it belongs to this configuration. False if it is another's.
+/// Creates a folder and records in it that it belongs to this configuration. False if it belongs to another one.
 fn note(folder: &Path, configuration: &Path) -> io::Result<bool> {
     create_private_folder(folder)?;
     let path = configuration.as_os_str().as_bytes();
     let (note, new) = (folder.join(BELONGS_TO), folder.join(format!("{BELONGS_TO}.{}", std::process::id())));
     if !note.exists() {
         replace_file(&new, path, Permissions::from_mode(0o600))?;
-        // Whole, or not at all: another configuration may look at it, or make it at the same time.
+        // The link makes the note appear as a whole: another configuration may read it, or make it at the same time.
         let noted = fs::hard_link(&new, &note);
         fs::remove_file(&new)?;
         match noted {
@@ -177,7 +180,7 @@ fn note(folder: &Path, configuration: &Path) -> io::Result<bool> {
     Ok(fs::read(note)? == path)
 }
 
-/// The first free name beside a folder for what it had.
+/// The first free name beside a folder, for its previous data.
 fn aside(folder: &Path) -> PathBuf {
     let numbered = |number: u32| {
         let mut name = folder.as_os_str().to_owned();
@@ -187,7 +190,7 @@ fn aside(folder: &Path) -> PathBuf {
     (1..).map(numbered).find(|path| !path.exists()).unwrap_or_default()
 }
 
-/// Whether what earlier versions kept for all configurations is this one's.
+/// Whether the data that earlier versions kept belongs to this configuration.
 fn is_of(base: &Path, configuration: &Path) -> bool {
     has_earlier_data(base)
         && match fs::read(base.join(BELONGS_TO)) {
@@ -206,7 +209,7 @@ fn belongs_to(folder: &Path) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-/// For people the name of the folder that the configuration is in, and a digest that is different for every path.
+/// The name of the folder that the configuration is in, for people, and a digest that is different for every path.
 fn folder_name(configuration: &Path) -> String {
     let folder = configuration.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
     let shown: String =
@@ -278,12 +281,12 @@ mod tests {
         let third = at_the_same_time.take();
         assert_ne!(third.path, user.base(), "it was about to use what is another's now");
         assert!(third.others().iter().any(|it| it.path == user.base() && it.configuration == one));
-        // Moved, it takes what it had along, which stays where it is.
+        // A moved configuration keeps the data of earlier versions, which stays where it is.
         fs::remove_file(&one).unwrap();
         let found = third.others().into_iter().find(|it| it.path == user.base()).unwrap();
         third.adopt(&found).unwrap();
         assert_eq!(user.folder(&user.configuration("third")).path, user.base());
-        // Nobody can say whose it is.
+        // The note does not name an owner.
         fs::write(user.base().join("configuration"), "").unwrap();
         assert_ne!(user.folder(&user.configuration("third")).path, user.base());
     }

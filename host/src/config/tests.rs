@@ -139,7 +139,7 @@ fn an_upstream_server_needs_a_unique_name() {
     assert!(parse("[upstream.a__b]\ncommand = [\"x\"]\n").is_err());
 }
 
-/// Such as `--config <(...)` gives it. To read it again would find nothing in it.
+/// Such as from `--config <(...)`: a second read would find the pipe empty.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_comes_through_a_pipe_is_read_once() {

@@ -147,7 +147,7 @@ fn arguments(data: &[u8]) -> String {
     errors
 }
 
-/// The body of a `tools/call`. What goes the short way is read as the ordinary way reads it.
+/// The body of a `tools/call`. If the direct reader accepts it, the ordinary reader must read the same.
 fn direct_call(data: &[u8]) -> String {
     read_both_ways(data).unwrap().unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! Why a host could not be started.
 
 use crate::config::ConfigError;
-use platform::audit::JournalError;
+use platform::audit::AuditLogError;
 use platform::outbound::ClientBuildError;
 use platform::secrets::SecretError;
 use runtime::engine::CacheError;
@@ -27,13 +27,13 @@ pub enum StartError {
     #[error(transparent)]
     Model(#[from] ModelSetupError),
     #[error(transparent)]
-    Audit(#[from] JournalError),
+    Audit(#[from] AuditLogError),
     #[error(transparent)]
     SpanExporter(#[from] ClientBuildError),
     #[error(
-        "server.audit.required needs a folder for the journal: set server.audit.folder, server.state or PORTCULLIS_STATE"
+        "server.audit.required needs a folder for the audit log: set server.audit.folder, server.state or PORTCULLIS_STATE"
     )]
-    NoJournal,
+    NoAuditLog,
     #[error("the key of parked calls cannot be used: {0}")]
     ParkedKey(std::io::Error),
     #[error(transparent)]

@@ -1,6 +1,6 @@
 //! Holds back new grants of a running server until they are confirmed at a terminal: `server.grants = "locked"`.
 //!
-//! What is revoked is gone at once. What was revoked, or belongs to a plugin that was removed, is new when it comes back.
+//! A revoked grant is gone at once. A grant that was revoked, or whose plugin was removed, counts as new when it comes back.
 
 use crate::config::{Config, GrantConfirmation};
 use plugins::package::FileStamp;
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 pub(super) struct GrantLock {
     /// None if nothing can be confirmed, so that new grants wait for a restart.
     confirmation: Option<GrantConfirmation>,
-    /// The last confirmation that was taken up, or was there before this server.
+    /// The confirmation that was used last, or that existed when this server started.
     used: Option<FileStamp>,
     /// The grants in force.
     current: HashMap<PluginId, Grants>,
@@ -24,8 +24,8 @@ impl GrantLock {
         Self { confirmation, used, current }
     }
 
-    /// The digest of the files, if a confirmation of just these is new. To be asked before and after they are read: only the
-    /// same answer says that what was read was confirmed.
+    /// The digest of the files, if there is a new confirmation of exactly these. Must be called before and after they are read:
+    /// only if both answers are the same was the content that was read confirmed.
     pub(super) fn newly_confirmed(&self) -> Option<(FileStamp, Digest)> {
         let confirmation = self.confirmation.as_ref()?;
         let stamp = FileStamp::read(&confirmation.file).filter(|stamp| Some(*stamp) != self.used)?;

@@ -51,7 +51,7 @@ fn loader(
     Ok(loader)
 }
 
-/// The version, and the stamp of the program's file: each build checks components itself.
+/// The version, and the stamp of the program's file, so that each build checks components itself.
 fn host_build() -> Result<HostBuild, StartError> {
     let FileStamp { size, modified, inode, .. } = FileStamp::read(&worker_program()?).ok_or_else(no_program)?;
     Ok(HostBuild(format!("{} {size} {modified:?} {inode}", env!("CARGO_PKG_VERSION"))))

@@ -3,7 +3,7 @@
 use super::error::StartError;
 use crate::config::Config;
 use mcp::{SharedParking, TaskStore};
-use platform::audit::{Audit, FileJournal};
+use platform::audit::{Audit, FileAuditLog};
 use platform::clock::{Clock, SystemClock};
 use platform::durable::{DurableStore, MemoryStore, UnusableStore};
 use platform::file_descriptors;
@@ -19,25 +19,26 @@ use services::model::ChatModel;
 use services::state::SqliteStateStore;
 use std::sync::Arc;
 
-/// Opens the audit journal, for a server or a command whose decisions are recorded. Blocks.
+/// Opens the audit log, for a server or a command whose decisions are recorded. Blocks.
 pub fn open_audit(config: &Config) -> Result<Audit, StartError> {
     if config.audit.off {
         return Ok(Audit::none());
     }
     let Some(folder) = &config.audit.folder else {
         if config.audit.required {
-            return Err(StartError::NoJournal);
+            return Err(StartError::NoAuditLog);
         }
         tracing::warn!("nothing is recorded: set server.audit.folder, server.state or PORTCULLIS_STATE");
         return Ok(Audit::none());
     };
-    let (journal, head) = FileJournal::open(folder, &config.audit, Arc::new(SystemClock))?;
-    tracing::debug!(%head, "audit journal");
-    Ok(Audit::new(Arc::new(journal)))
+    let (log, head) = FileAuditLog::open(folder, &config.audit, Arc::new(SystemClock))?;
+    tracing::debug!(%head, "audit log");
+    Ok(Audit::new(Arc::new(log)))
 }
 
-/// Opens the store of tasks, idempotency keys, parked calls and what plugins publish. Without a state folder, they do not outlive
-/// the process. If the one that there is cannot be used, the store says why, and keeps nothing: a call would run twice whose key it has.
+/// Opens the store of tasks, idempotency keys, parked calls and what plugins publish. Without a state folder, they do not
+/// outlive the process. If the existing store cannot be used, the returned one reports why and stores nothing: otherwise a call
+/// whose key it has would run twice.
 pub async fn open_durable_store(config: &Config, clock: Arc<dyn Clock>) -> TaskStore {
     let Some(folder) = config.state.clone() else {
         tracing::info!(
@@ -117,7 +118,7 @@ pub(super) fn open_egress(config: &Config) -> Result<Arc<HttpSender>, StartError
     Ok(Arc::new(sender))
 }
 
-/// What finds the configured secrets in a text. Reads them anew.
+/// Reads the configured secrets again, in order to find them in texts.
 pub fn open_secret_search(config: &Config) -> Result<SecretSearch, StartError> {
     Ok(SecretSearch::new(&SecretStore::open(&config.secrets, crate::config::environment_variable)?))
 }

@@ -8,7 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 /// What the host calls for a guest, and how often the call of it panics.
 const FUNCTIONS: [&str; 7] = ["tools", "find", "call", "ask", "chunk", "progress", "log"];
-/// With this many, the calls beside them publish less often than a plugin may, 200 times in 10 s, however fast the machine is.
+/// So few that the calls beside them never publish more often than a plugin may, 200 times in 10 s, however fast the machine
+/// is.
 const TIMES: usize = 8;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

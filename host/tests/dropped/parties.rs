@@ -187,7 +187,7 @@ impl CallSink for TestClient {
 pub(crate) struct SlowTools {
     tools: Arc<dyn ToolCaller>,
     progress: Arc<Progress>,
-    /// By call.
+    /// What each call has taken, by its id.
     pub(crate) spent: Mutex<BTreeMap<String, Spent>>,
 }
 
@@ -208,7 +208,7 @@ impl ToolCaller for SlowTools {
         let (id, parent) = (call.context.id.to_string(), call.parent.clone());
         self.spent.lock().unwrap().insert(id.clone(), Spent { parent: Some(parent), fuel: None });
         let answer = self.tools.call(call).await;
-        // As long as nobody has said what it took, it has not ended.
+        // A call without this number has not ended.
         self.spent.lock().unwrap().get_mut(&id).unwrap().fuel = Some(answer.spent.as_fuel());
         self.progress.wait_once(Wait::Tool).await;
         answer

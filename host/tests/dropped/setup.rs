@@ -249,7 +249,7 @@ impl Setup {
         })
     }
 
-    /// Checks that each call has one verdict in the audit journal; returns the outcomes.
+    /// Checks that each call has one verdict in the audit log; returns the outcomes.
     pub(crate) fn assert_all_are_recorded(&self) -> Vec<String> {
         assert!(self.host.audit.flush());
         let files = std::fs::read_dir(self.home.path().join("state/audit")).unwrap().flatten();

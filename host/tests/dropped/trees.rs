@@ -1,5 +1,5 @@
-//! Random trees of calls that end well, trap, run out, time out, and are cancelled or dropped with the whole tree: whoever
-//! called has paid what those below it took.
+//! Random trees of calls that end well, trap, run out, time out, and are cancelled or dropped with the whole tree: every caller
+//! has paid what the calls below it took.
 
 use super::is_full_size;
 use super::parties::Spent;

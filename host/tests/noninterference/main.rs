@@ -31,7 +31,7 @@ const PROGRAMS: u64 = 2_000;
 /// Programs that share a database.
 const TOGETHER: u64 = 1_000;
 
-/// What the private input is told to and may be.
+/// The recipient that is told the private input, and may learn it.
 const CLIENT: &str = "client";
 
 /// What everybody received with each of the two inputs.
@@ -49,7 +49,7 @@ impl Pair {
     }
 }
 
-/// Runs these programs under grants; `each` gets what came of each.
+/// Runs these programs under grants. `each` gets the results of each program.
 fn run_all(numbers: impl Iterator<Item = u64>, grants: &str, mut each: impl FnMut(u64, &Program, &Pair)) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let mut database: Option<(tempfile::TempDir, Host)> = None;
@@ -101,7 +101,7 @@ fn no_program_tells_a_private_input() {
     assert!(received as u64 > programs / 2, "the programs reach nobody");
 }
 
-/// The programs would tell it if they were allowed to, to everybody, by every kind of outcome.
+/// If they are allowed to, the programs reveal the input to everybody, by every kind of outcome.
 #[test]
 fn a_granted_flow_is_found_by_the_same_programs() {
     let everybody = [

@@ -50,7 +50,7 @@ pub(crate) enum Op {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Step {
     pub(crate) op: Op,
-    /// It is taken if what the call has seen, as a number, can be divided by this.
+    /// The step is taken if the number of what the call has seen can be divided by this.
     pub(crate) divisor: u64,
     /// Whether what the call has seen is in what it sends and stores.
     pub(crate) tells: bool,

@@ -24,7 +24,7 @@ pub(crate) struct World {
     secret: bool,
     received: Mutex<Received>,
     messages: Steering,
-    /// The steps at which one was sent.
+    /// The steps at which a message was sent.
     sent: Mutex<BTreeSet<usize>>,
 }
 
@@ -41,7 +41,7 @@ impl World {
         self.received.lock().clone()
     }
 
-    /// Those to the call, in whichever instance it is.
+    /// The messages to the call, in whichever instance it runs.
     pub(crate) fn messages(&self) -> Steering {
         self.messages.clone()
     }
@@ -54,7 +54,7 @@ impl World {
         }
     }
 
-    /// What the private tool answers. Each way tells the secret by something else than the one before.
+    /// The answer of the private tool. Each way reveals the secret by another kind of outcome.
     fn private_answer(&self, way: &str) -> Result<AgentResult, AgentError> {
         let answer = |text: &str| Ok(result(text, Origin::Component("private".into())));
         match (way, self.secret) {

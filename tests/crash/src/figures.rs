@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use platform::clock::SystemClock;
-use platform::durable::{DurableStore, Fence, Key, Strength};
+use platform::durable::{Durability, DurableStore, Fence, Key};
 use platform::storage::SqliteStore;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -16,22 +16,23 @@ const FENCE: Fence = Fence(1);
 pub(crate) async fn print(folder: &Path) -> Result<()> {
     print_disk(folder)?;
     let store = SqliteStore::open(&folder.join("figures"), Arc::new(SystemClock))?;
-    for (strength, count, steps) in [
-        (Strength::Process, 1, 40_000),
-        (Strength::Process, 32, 4_000),
-        (Strength::Power, 1, 3_000),
-        (Strength::Power, 8, 1_000),
-        (Strength::Power, 32, 2_000),
-        (Strength::Power, 128, 1_000),
+    for (durability, count, steps) in [
+        (Durability::Process, 1, 40_000),
+        (Durability::Process, 32, 4_000),
+        (Durability::Power, 1, 3_000),
+        (Durability::Power, 8, 1_000),
+        (Durability::Power, 32, 2_000),
+        (Durability::Power, 128, 1_000),
     ] {
         let begun = Instant::now();
-        let start = |task| tokio::spawn(append(store.clone(), strength, format!("{strength:?}/{count}/{task}"), steps));
+        let start =
+            |task| tokio::spawn(append(store.clone(), durability, format!("{durability:?}/{count}/{task}"), steps));
         let tasks: Vec<_> = (0..count).map(start).collect();
         let mut times = Vec::new();
         for task in tasks {
             times.extend(task.await??);
         }
-        row(&format!("{strength:?}, {count} in flight"), begun.elapsed(), times);
+        row(&format!("{durability:?}, {count} in flight"), begun.elapsed(), times);
     }
     print_reading(&store).await
 }
@@ -50,12 +51,12 @@ fn print_disk(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-async fn append(store: SqliteStore, strength: Strength, log: String, steps: u64) -> Result<Vec<Duration>> {
+async fn append(store: SqliteStore, durability: Durability, log: String, steps: u64) -> Result<Vec<Duration>> {
     let log = Key::new(log)?;
     let mut times = Vec::new();
     for next in 0..steps {
         let begun = Instant::now();
-        store.append(&log, FENCE, next, vec![vec![7; 256]], strength).await?;
+        store.append(&log, FENCE, next, vec![vec![7; 256]], durability).await?;
         times.push(begun.elapsed());
     }
     Ok(times)
@@ -77,7 +78,7 @@ async fn print_reading(store: &SqliteStore) -> Result<()> {
     println!("reading a log in parts of 1 MiB: {:.0} entries/s", entries as f64 / begun.elapsed().as_secs_f64());
     let logs: Vec<_> = (0..1_000).map(|number| Key::new(format!("call/{number}"))).collect::<Result<_, _>>()?;
     for log in &logs {
-        drop(store.append(log, FENCE, 0, vec![vec![7; 256]; 20], Strength::Process));
+        drop(store.append(log, FENCE, 0, vec![vec![7; 256]; 20], Durability::Process));
     }
     let begun = Instant::now();
     for log in &logs {

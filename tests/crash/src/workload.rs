@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail, ensure};
 use futures::future::join_all;
 use platform::clock::SystemClock;
-use platform::durable::{DurableError, DurableStore, Expected as Condition, Fence, Key, Strength};
+use platform::durable::{Durability, DurableError, DurableStore, Expected as Condition, Fence, Key};
 use platform::storage::{Finding, SqliteStore, check_state};
 use std::collections::HashMap;
 use std::io::Write;
@@ -18,8 +18,8 @@ const IN_FLIGHT: u64 = 3;
 const FENCE: Fence = Fence(1);
 
 /// Some tasks ask for what survives a loss of power, and some do not.
-fn strength(task: u64) -> Strength {
-    if task.is_multiple_of(2) { Strength::Process } else { Strength::Power }
+fn durability(task: u64) -> Durability {
+    if task.is_multiple_of(2) { Durability::Process } else { Durability::Power }
 }
 
 fn names(task: u64) -> Result<(Key, Key)> {
@@ -68,16 +68,16 @@ async fn work(store: &SqliteStore, task: u64, done: &AtomicU64, steps: u64) -> R
 
 /// A few appends at once, then a record that counts them; now and then old entries are dropped.
 async fn work_on(store: &SqliteStore, task: u64, next: u64, log: &Key, count: &Key) -> Result<u64, DurableError> {
-    let strength = strength(task);
+    let durability = durability(task);
     let steps = next..next + IN_FLIGHT;
-    let append = |number| store.append(log, FENCE, number, vec![entry(task, number)], strength);
+    let append = |number| store.append(log, FENCE, number, vec![entry(task, number)], durability);
     let appends: Vec<_> = steps.clone().map(append).collect();
     for (number, append) in steps.zip(appends) {
         append.await?;
         acknowledge(task, "entries", number + 1);
     }
     let next = next + IN_FLIGHT;
-    store.put(count, next.to_le_bytes().to_vec(), Condition::Any, strength).await?;
+    store.put(count, next.to_le_bytes().to_vec(), Condition::Any, durability).await?;
     acknowledge(task, "count", next);
     if next.is_multiple_of(90) {
         store.trim(log, FENCE, next - 60).await?;
@@ -120,7 +120,7 @@ pub(crate) async fn check(folder: &Path, expected: &Expected) -> Result<()> {
         let counted = store.get(&count).await?.map_or(Ok(0), |record| record.value.try_into().map(u64::from_le_bytes));
         let Ok(counted) = counted else { bail!("the count of task {task} is no number") };
         ensure!(counted <= found.next, "task {task} counts {counted} entries and has {}", found.next);
-        if strength(task) == Strength::Power {
+        if durability(task) == Durability::Power {
             let (entries, count) = (expected.of(task, "entries"), expected.of(task, "count"));
             ensure!(found.next >= entries, "of {entries} entries of task {task} {} are left", found.next);
             ensure!(counted >= count, "the count of task {task} is {counted}; {count} was acknowledged");
@@ -129,7 +129,7 @@ pub(crate) async fn check(folder: &Path, expected: &Expected) -> Result<()> {
     // It goes on.
     let (log, _) = names(0)?;
     let next = store.read(&log, u64::MAX, 0).await?.next;
-    store.append(&log, FENCE, next, vec![entry(0, next)], Strength::Power).await?;
+    store.append(&log, FENCE, next, vec![entry(0, next)], Durability::Power).await?;
     store.close().await;
     match check_state(folder).into_iter().find(|report| report.file == "durable.db").map(|report| report.finding) {
         Some(Finding::Sound { .. }) => Ok(()),

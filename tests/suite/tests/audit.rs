@@ -1,4 +1,4 @@
-//! The audit journal: each decision is recorded once, and a changed record is found.
+//! The audit log: each decision is recorded once, and a changed record is found.
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -110,7 +110,7 @@ fn every_import_is_denied_or_inert() {
     let home = &client.server.home;
     assert_eq!(before, fingerprint(&home.work()) + &fingerprint(&home.outside()), "something was changed");
     assert!(sink.accept().is_err(), "somebody connected");
-    // The host's own files are there: its audit journal, its place among processes, the key of parked calls, and empty databases.
+    // The host's own files are there: its audit log, its place among processes, the key of parked calls, and empty databases.
     let state = std::fs::read_dir(home.path().join("state")).into_iter().flatten().flatten();
     let kept: Vec<_> = state.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     let is_own = |name: &String| {

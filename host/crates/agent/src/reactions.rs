@@ -14,7 +14,7 @@ pub const INBOX_URI: &str = "portcullis://inbox";
 /// Reactions to one server's events in a minute. Bounds the requests to the user, and the calls that a rule allows, when
 /// a plugin floods the inbox.
 const PER_MINUTE: usize = 10;
-/// Events of one inbox that are read at once. Bounds what a server can make of its inbox.
+/// Events of one inbox that are read at once. Bounds the work that a server can cause with its inbox.
 const MAX_EVENTS: usize = 256;
 
 /// An event in the inbox. Its text comes from a plugin.

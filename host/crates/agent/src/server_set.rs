@@ -77,7 +77,7 @@ fn all_tools_pattern() -> Result<ToolPattern, ToolPatternError> {
 struct OfferedTools {
     servers: ServerSet,
     server: String,
-    /// The configured patterns. Empty: all components, and tools of other servers by the rules.
+    /// The configured patterns. If there are none, all components are offered, and tools of other servers by the rules.
     configured: Vec<ToolPattern>,
 }
 

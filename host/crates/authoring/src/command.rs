@@ -1,4 +1,4 @@
-//! Runs other programs, and says what is going on.
+//! Runs other programs, and announces what is done.
 
 use anyhow::{Context, bail};
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whether steps are announced. For all of this process, as the colours are.
 static ANNOUNCED: AtomicBool = AtomicBool::new(true);
 
-/// From now on, only the tools themselves say something.
+/// From now on no steps are announced, so that only the tools themselves print something.
 pub fn announce_nothing() {
     ANNOUNCED.store(false, Ordering::Relaxed);
 }
@@ -17,7 +17,7 @@ pub(crate) fn is_announced() -> bool {
     ANNOUNCED.load(Ordering::Relaxed)
 }
 
-/// Says something that is no error.
+/// Prints a note, which is not an error.
 pub(crate) fn note(what: &str) {
     if is_announced() {
         eprintln!("  note: {what}");
@@ -45,15 +45,15 @@ pub(crate) fn quiet(command: &mut Command, missing: &str) -> anyhow::Result<Stri
     String::from_utf8(out.stdout).with_context(|| format!("{} wrote something that is not text", name(command)))
 }
 
-/// Runs a program; returns whether it succeeded, and all that it said.
+/// Runs a program. Returns whether it succeeded, and all its output.
 pub(crate) fn outcome(command: &mut Command) -> anyhow::Result<(bool, String)> {
     let out = start(command, "")?;
     let said = String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).trim_end().to_owned();
     Ok((out.status.success(), said))
 }
 
-/// Python with its own modules alone. A file such as `random.py` where it runs, or one that the user's variables lead to, would take the
-/// place of a module of the library, and what comes of it may be kept for all plugins.
+/// Python in isolated mode, with its own modules alone. Otherwise a file such as `random.py` in the current folder, or one that
+/// the user's variables name, would replace a module of the library, and the result may be kept for all plugins.
 pub(crate) fn python(interpreter: &Path) -> Command {
     let mut python = Command::new(interpreter);
     python.arg("-I");

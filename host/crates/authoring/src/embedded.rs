@@ -7,7 +7,7 @@ use std::path::Path;
 /// Paths with slashes, sorted, and contents.
 static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
-/// The files below a folder, named from there on.
+/// The files below a folder, with their paths relative to it.
 pub(crate) fn below(folder: &str) -> impl Iterator<Item = (&'static str, &'static [u8])> {
     FILES.iter().filter_map(move |(name, bytes)| Some((name.strip_prefix(folder)?.strip_prefix('/')?, *bytes)))
 }
@@ -17,7 +17,7 @@ pub fn template(language: &str) -> impl Iterator<Item = (&'static str, &'static 
     below(&format!("templates/{language}")).collect::<Vec<_>>().into_iter()
 }
 
-/// Writes the files below a folder. What is there already is kept as it is, and so are the times that build tools look at.
+/// Writes the files below a folder. A file with the same contents is not written again, so that build tools see no new time.
 pub(crate) fn unpack(folder: &str, to: &Path) -> anyhow::Result<()> {
     for (name, bytes) in below(folder) {
         let path = to.join(name);
@@ -31,7 +31,7 @@ pub(crate) fn unpack(folder: &str, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Removes what another version of this program has left in a folder: compilers would take it for a part.
+/// Removes what another version of this program has left in a folder: compilers would use it as well.
 pub(crate) fn remove_others(folder: &str, to: &Path) -> anyhow::Result<()> {
     let ours: Vec<_> = below(folder).map(|(name, _)| to.join(name)).collect();
     let mut folders = vec![to.to_owned()];

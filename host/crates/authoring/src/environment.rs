@@ -1,4 +1,4 @@
-//! What a build uses of the machine, beside the plugin's folder.
+//! What a build uses from the machine, besides the plugin's folder.
 
 use std::path::{Path, PathBuf};
 

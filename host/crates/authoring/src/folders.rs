@@ -1,4 +1,4 @@
-//! Folders of what is made on the way.
+//! Folders for intermediate files.
 
 use anyhow::Context;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Refuses links where a build writes and removes: whoever made the folder would choose which files these are.
+//! Refuses links where a build writes and removes files: whoever made the folder could choose which files these are.
 
 use crate::project::WORK;
 use anyhow::{Context, bail};

@@ -1,4 +1,4 @@
-//! A plugin's folder: its language, its name, what it requests. Each language says so in the file in which it says such things.
+//! A plugin's folder: its language, its name, what it requests, each read from the project file that is usual in the language.
 
 use anyhow::{Context, bail, ensure};
 use plugins::package::{Manifest, with_manifest};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the SDK and what is made on the way lie, in the plugin's folder.
+/// The folder for the SDK and for intermediate files, in the plugin's folder.
 pub(crate) const WORK: &str = ".portcullis";
 
 /// A language that a plugin can be written in.
@@ -52,7 +52,7 @@ pub(crate) struct Project {
     pub(crate) main: String,
     /// Packages of an index, as pyproject.toml names them; empty in other languages, whose tools install what is needed.
     pub(crate) dependencies: Vec<String>,
-    /// None in Rust, whose SDK stamps it.
+    /// None in Rust, whose SDK puts it into the component.
     manifest: Option<Manifest>,
 }
 
@@ -110,7 +110,7 @@ impl Project {
         Ok(project)
     }
 
-    /// C, or Go if there is a go.mod: neither has a file of its own for a name and a version.
+    /// Opens a plugin in C, or in Go if there is a go.mod: neither has a file of its own for a name and a version.
     fn with_manifest(folder: PathBuf) -> anyhow::Result<Self> {
         let path = folder.join("manifest.json");
         let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -162,7 +162,7 @@ impl Project {
         self.manifest.as_ref().map(|manifest| &manifest.requests)
     }
 
-    /// Whether it requests to send requests to other servers. Only then it imports what they need, in Python and JavaScript.
+    /// Whether it requests to send HTTP requests. In Python and JavaScript, it imports the interfaces for them only then.
     pub(crate) fn wants_http(&self) -> bool {
         self.requests().is_some_and(|requests| !requests.http.is_empty())
     }
@@ -175,8 +175,8 @@ impl Project {
         self.requests().is_some_and(|requests| !requests.env.is_empty())
     }
 
-    /// Whether a function of WASI can never be called, because it needs a handle that nobody has: of a socket, which the host never makes,
-    /// or of a file or folder, which it opens only for plugins that request them.
+    /// Whether a function of WASI can never be called, because it needs a handle that the plugin cannot get: of a socket, which
+    /// the host never makes, or of a file or folder, which it opens only for plugins that request them.
     pub(crate) fn is_out_of_reach(&self, interface: &str, function: &str) -> bool {
         let is_of_files = || function.contains("descriptor") || function.contains("directory-entry-stream");
         match interface.split('@').next() {
@@ -186,7 +186,7 @@ impl Project {
         }
     }
 
-    /// Its name before it is built: in Rust that of the package, which the SDK takes unless it is told another.
+    /// Its name before it is built. In Rust, that of the package, which the SDK uses unless the author gives another.
     pub(crate) fn planned_name(&self) -> anyhow::Result<String> {
         if self.language != Language::Rust {
             return Ok(self.name.clone());
@@ -198,7 +198,7 @@ impl Project {
         Ok(name.with_context(|| format!("{} has no [package] with a name", path.display()))?.to_owned())
     }
 
-    /// The folder for what is made on the way.
+    /// The folder for intermediate files.
     pub(crate) fn work(&self) -> PathBuf {
         self.folder.join(WORK)
     }

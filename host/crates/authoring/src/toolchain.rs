@@ -15,9 +15,9 @@ use std::process::Command;
 const PYTHON: &str = "Python 3.11 or newer builds plugins in Python. On Debian: `apt-get install python3 python3-venv`";
 const C: &str =
     "Python 3.11 or newer runs the compiler of plugins in C. On Debian: `apt-get install python3 python3-venv`";
-/// Written into a folder of the cache when all is there, and dated whenever that is used.
+/// A file that is written into a folder of the cache when it is complete, and gets a new time whenever the folder is used.
 pub(crate) const INSTALLED: &str = "installed";
-/// In a folder with a virtual environment.
+/// The interpreter in a folder with a virtual environment.
 const INTERPRETER: &str = "venv/bin/python";
 pub(crate) const NODE: &str = "Node 20 or newer, with npm, builds plugins in JavaScript: https://nodejs.org";
 
@@ -31,12 +31,12 @@ impl PythonTools {
         self.folder.join(INTERPRETER)
     }
 
-    /// Which tools these are: the name of their folder in the cache.
+    /// The name of their folder in the cache, which identifies these tools.
     pub(crate) fn name(&self) -> String {
         self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// The files with the zones of time, of the package tzdata.
+    /// The folder of time zones in the package tzdata.
     pub(crate) fn zones(&self) -> anyhow::Result<PathBuf> {
         let ask = "import tzdata.zoneinfo; print(tzdata.zoneinfo.__path__[0], end='')";
         let said = quiet(command::python(&self.interpreter()).args(["-c", ask]), PYTHON);
@@ -48,7 +48,7 @@ pub(crate) fn python(from: &BuildEnvironment) -> anyhow::Result<PythonTools> {
     Ok(PythonTools { folder: virtual_environment(from, "python", PYTHON)? })
 }
 
-/// The interpreter that has the compiler for C. What it has compiled of its C library is kept beside it.
+/// The Python interpreter that has the compiler for C. What it has compiled of its C library is kept beside it.
 pub(crate) fn c(from: &BuildEnvironment) -> anyhow::Result<PathBuf> {
     Ok(virtual_environment(from, "c", C)?.join(INTERPRETER))
 }
@@ -132,16 +132,16 @@ pub(crate) fn once(
     private(&all)?;
     let locked = lock_file(&all, name).and_then(|file| file.lock().map(|()| file));
     let _lock = locked.with_context(|| format!("cannot lock {}", all.display()))?;
-    // Before anything in it is believed.
+    // Checked before anything in the folder is trusted.
     private(&to)?;
     let done = to.join(INSTALLED);
     if let Ok(done) = File::open(&done) {
-        // It only says how long it is kept.
+        // The time only decides how long the folder is kept.
         let _ = done.set_modified(SystemClock.wall());
         return Ok(to);
     }
     step(&format!("installing {what} in {}", to.display()), || install(&to))?;
-    // Written last, so that what was interrupted is done again.
+    // Written last, so that an interrupted installation is done again.
     fs::write(&done, "").with_context(|| format!("cannot write {}", done.display()))?;
     Ok(to)
 }

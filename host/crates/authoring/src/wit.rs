@@ -7,9 +7,9 @@ use std::path::Path;
 
 /// The world's name.
 pub(crate) const WORLD: &str = "built";
-/// The version of what is there of WASI.
+/// The version of WASI's interfaces that are provided.
 pub(crate) const VERSION: &str = "0.2.12";
-/// What a plugin imports that sends requests.
+/// The interface that a plugin imports to send requests.
 pub(crate) const HTTP: &str = "http/outgoing-handler";
 
 /// Writes everything into a folder, which contains nothing else. `change` is applied to each file.

@@ -38,7 +38,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// The versions that are served, oldest first. Not 2025-03-26: it has batches.
+/// The versions that are served, oldest first. 2025-03-26 is not served, because it has batches.
 const VERSIONS: [ProtocolVersion; 4] = [
     ProtocolVersion::V_2024_11_05,
     ProtocolVersion::V_2025_06_18,
@@ -46,7 +46,7 @@ const VERSIONS: [ProtocolVersion; 4] = [
     ProtocolVersion::V_2026_07_28,
 ];
 
-/// What a server is made of.
+/// The parts that a server is made of.
 pub struct ServerParts {
     pub catalog: Arc<CurrentCatalog>,
     pub runner: Arc<Runner>,
@@ -55,10 +55,10 @@ pub struct ServerParts {
     pub parked_calls: Arc<ParkedCalls>,
     pub tasks: Arc<Tasks>,
     pub keys: Arc<IdempotencyKeys>,
-    /// What clients are notified of.
+    /// The changes that clients are notified of.
     pub changes: ChangeNotifier,
     pub principal_store: Arc<PrincipalStore>,
-    /// Whose requests these are where the transport does not authenticate.
+    /// The principal of all requests, if the transport does not authenticate.
     pub principal: Principal,
     /// Cancelled when subscriptions are to end.
     pub stop: CancellationToken,
@@ -85,7 +85,7 @@ impl Server {
             (STEERING.to_owned(), Default::default()),
             (TASKS_EXTENSION_ID.to_owned(), Default::default()),
         ]);
-        // All capabilities, whatever the catalog has now: it can change while a client is connected.
+        // All capabilities are declared, whatever the catalog has now, because it can change while a client is connected.
         let capabilities = ServerCapabilities::builder()
             .enable_extensions_with(extensions)
             .enable_completions()
@@ -143,7 +143,8 @@ impl Server {
         &self.context
     }
 
-    /// Tells whoever listens that all lists may have changed, once all is loaded: an earlier process may have listed others.
+    /// When everything is loaded, notifies listeners that all lists may have changed, because an earlier process may have had
+    /// other ones.
     fn announce_lists(&self) {
         let (catalog, changes) = (self.context.catalog.clone(), self.context.changes.clone());
         tokio::spawn(self.context.stop.clone().run_until_cancelled_owned(async move {
@@ -164,15 +165,14 @@ impl Server {
     }
 }
 
-/// The version of a handshake: the newest that is not newer than the one the client asks for, since it asks for the newest that it
-/// knows.
+/// The version for a handshake: the newest that is not newer than the one in the request, since a client requests the newest
+/// version that it knows.
 fn negotiate(asked: &ProtocolVersion) -> ProtocolVersion {
     let mut known = VERSIONS.iter().rev().filter(|version| version.has_initialize());
     known.find(|version| version.as_str() <= asked.as_str()).unwrap_or(&ProtocolVersion::LATEST_WITH_INITIALIZE).clone()
 }
 
-/// Answers a request whose handler panics with an error. Otherwise rmcp's task would die and the client would wait for
-/// ever.
+/// Answers a request whose handler panics with an error. Otherwise rmcp's task would end and the client would wait forever.
 async fn catch_handler_panic<R>(handler: impl Future<Output = Result<R, ErrorData>>) -> Result<R, ErrorData> {
     let failed = |error: CallError| Err(ErrorData::internal_error(error.to_string(), None));
     catch_panic(handler).await.unwrap_or_else(failed)
@@ -210,7 +210,7 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        // The transport asks this on every call, to check `Mcp-Param-*` headers against the schema.
+        // The transport calls this for every call, to check `Mcp-Param-*` headers against the schema.
         self.context.lists().tool(name).cloned()
     }
 

@@ -1,9 +1,9 @@
-//! A digest of JSON that is the same for equal values.
+//! Computes a digest of JSON that is the same for equal values.
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-/// Does not depend on the order of keys.
+/// The digest does not depend on the order of keys.
 pub(crate) fn digest(value: &Value) -> [u8; 32] {
     let mut sha = Sha256::new();
     let mut kind = |tag: &[u8], length: usize| {

@@ -1,9 +1,9 @@
-//! The size of a value as JSON, without making the text.
+//! Measures the size of a value as JSON without making the text.
 
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Takes the bytes of a value as JSON off what is `left`. False if it has more; writing stops there.
+/// Subtracts the bytes of a value as JSON from `left`. False if it has more than that; the serialization then stops.
 pub(crate) fn take_json_size(value: &impl Serialize, left: &mut usize) -> bool {
     serde_json::to_writer(Countdown(left), value).is_ok()
 }

@@ -1,8 +1,8 @@
 //! The MCP server: revisions 2026-07-28 and 2025-11-25, over stdio and Streamable HTTP.
 //!
-//! A module imports only those before it in this list: `request_context`, `resumable_stream`, `json_digest`, `json_size`, `upkeep`,
-//! `client_tools` and `subscriptions`, `client`, `reverse`, `calls`, `tasks`, `idempotency`, `listing`, `server_context`, `requests`, `handler`,
-//! `direct_call`, `transport`.
+//! A module imports only modules before it in this list: `request_context`, `resumable_stream`, `json_digest`, `json_size`,
+//! `upkeep`, `client_tools` and `subscriptions`, `client`, `reverse`, `calls`, `tasks`, `idempotency`, `listing`,
+//! `server_context`, `requests`, `handler`, `direct_call`, `transport`.
 #![allow(
     deprecated,
     reason = "sampling, roots and logging are deprecated in the protocol, and clients still have them"

@@ -1,4 +1,4 @@
-//! What a request says about itself, apart from its parameters.
+//! What a request contains apart from its parameters.
 
 use bytes::Bytes;
 use policy::Principal;
@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 /// Bytes of a correlation id. Longer ones are refused, since they would be echoed in every notification.
 pub(crate) const MAX_CORRELATION: usize = 256;
 
-/// Whether each request stands for itself (2026-07-28 and later), so that a question has to end it.
+/// Whether the protocol has no sessions (2026-07-28 and later), so that a question has to end the request.
 pub(crate) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     // Versions are dates, which compare as text.
     context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
@@ -29,12 +29,12 @@ pub(crate) fn declares(context: &RequestContext<RoleServer>, extension: &str) ->
         .is_some_and(|all| all.contains_key(extension))
 }
 
-/// What the client declared that it can answer.
+/// What the client declared that it may be asked for.
 pub(crate) fn abilities(context: &RequestContext<RoleServer>) -> Abilities {
     context.client_capabilities().map(|declared| questions::abilities_from_capabilities(&declared)).unwrap_or_default()
 }
 
-/// What the guest sees of its call.
+/// The context of a call, as its guest sees it.
 pub(crate) fn call_context(
     principal: &Principal,
     context: &RequestContext<RoleServer>,
@@ -52,7 +52,7 @@ pub(crate) fn call_context(
     Ok(call)
 }
 
-/// The principal that `transport::identity` found out; none where the transport does not authenticate.
+/// The principal that `transport::identity` has found; none if the transport does not authenticate.
 pub(crate) fn principal(message: &Extensions) -> Option<&Principal> {
     message.get::<axum::http::request::Parts>()?.extensions.get()
 }
@@ -62,7 +62,8 @@ pub(crate) fn is_http(message: &Extensions) -> bool {
     message.get::<axum::http::request::Parts>().is_some()
 }
 
-/// A message came to an earlier process that was killed before it had answered, or is what a client had set up there.
+/// Marks a message that an earlier process received before it was killed: a request that it had not answered, or one that had
+/// set up the session.
 #[derive(Clone)]
 pub(crate) struct Interrupted;
 
@@ -80,37 +81,37 @@ impl Interrupted {
     }
 }
 
-/// The text of a request of a session, if it is short enough to be kept with a call that waits.
+/// The text of a request in a session, if it is short enough to be stored with a call that waits.
 #[derive(Clone)]
 pub(crate) struct RequestText(pub(crate) Bytes);
 
 impl RequestText {
-    /// Bytes of the longest text. Bounds what is stored of a client that calls and never answers.
+    /// Bytes of the longest text. Bounds what is stored for a client that makes calls and never answers questions.
     const MOST: usize = 64 << 10;
 
     pub(crate) fn new(text: &Bytes) -> Option<Self> {
         (text.len() <= Self::MOST).then(|| Self(text.clone()))
     }
 
-    /// The one that the transport put into the request.
+    /// The text that the transport has put into the request.
     pub(crate) fn from_message(message: &Extensions) -> Option<Self> {
         message.get::<axum::http::request::Parts>()?.extensions.get().cloned()
     }
 }
 
-/// Set when the answer to a request is large: on whose behalf the transport then serializes it in the compute pool. Clones
-/// are the same.
+/// Set when the response to a request is large, to the principal and plugin for which the transport then serializes it in the
+/// compute pool. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct LargeAnswer(Arc<OnceLock<TaskOwner>>);
 
 impl LargeAnswer {
-    /// The one that the transport put into the request; none where it does not ask.
+    /// The one that the transport has put into the request; none if the transport does not need it.
     pub(crate) fn from_message(message: &Extensions) -> Option<Self> {
         message.get::<axum::http::request::Parts>()?.extensions.get().cloned()
     }
 
     pub(crate) fn set(&self, owner: TaskOwner) {
-        // A request has one answer.
+        // A request has only one response, so this is set once.
         let _ = self.0.set(owner);
     }
 

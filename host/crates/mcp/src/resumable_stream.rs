@@ -1,4 +1,5 @@
-//! The stream of a request of 2025-11-25 that outlives the process, and what is kept with it of a call that waits for answers.
+//! The stream of a request of 2025-11-25 that outlives the process, and the call stored with it while the call waits for
+//! answers.
 
 use platform::clock::Clock;
 use platform::durable::StoreAnswer;
@@ -10,14 +11,14 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What is kept.
+/// The stored form of a call that waits.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct WaitingCall {
     /// The id of the call.
     pub(crate) call: String,
-    /// What its request, its principal and its plugin's version have to be, for it to go on.
+    /// The request, the principal and the version of the plugin must match this, so that the call can go on.
     pub(crate) binding: Vec<u8>,
-    /// How long it has run, waiting not included; milliseconds.
+    /// How long it has run without waiting, in milliseconds.
     pub(crate) worked: u64,
     pub(crate) asked: Vec<OpenQuestion>,
     /// Its journal.
@@ -31,7 +32,7 @@ impl WaitingCall {
         self.asked.iter().map(|asked| asked.id)
     }
 
-    /// The journal with which the call goes on, if its request and its plugin are still the same.
+    /// The journal with which the call goes on, if its request and its plugin are unchanged.
     pub(crate) fn journal(&self, clock: Arc<dyn Clock>, binding: &[u8]) -> Result<CallJournal, ErrorData> {
         let ended = |why: &str| {
             let text = format!(
@@ -52,38 +53,38 @@ impl WaitingCall {
 /// A question that waits for its answer.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct OpenQuestion {
-    /// The step that asks, and the question's key there.
+    /// The step that asks, and the key of the question in that step.
     pub(crate) step: String,
     pub(crate) key: String,
-    /// Of the request to the client.
+    /// The id of the request to the client.
     pub(crate) id: i64,
 }
 
-/// The id of a request to the client, in its extensions.
+/// An extension of a request to the client, which sets its id.
 #[derive(Clone, Copy)]
 pub(crate) struct QuestionId(pub(crate) i64);
 
-/// Where a call is kept: a stream that outlives the process.
+/// A store for one call: the stream of its request, if that outlives the process.
 pub(crate) trait WaitingStore: Send + Sync {
     /// An id for another request to the client.
     fn next_id(&self) -> i64;
 
-    /// Keeps the call, before anything that is sent on the stream from now on.
+    /// Stores the call before anything that is sent on the stream after this.
     fn keep(&self, call: &WaitingCall, journal: &CallJournal);
 
-    /// The call goes on: what is kept is removed, before anything that is sent from now on.
+    /// Removes the stored call, because it goes on, before anything that is sent on the stream after this.
     fn forget(&self) -> StoreAnswer<()>;
 }
 
-/// Whether all that was sent on the stream of a request is read, in its extensions.
+/// An extension of a request, which tells whether everything that was sent on its stream has been read.
 #[derive(Clone)]
 pub(crate) struct ReadState(pub(crate) Arc<dyn Fn() -> bool + Send + Sync>);
 
-/// The stream of a request, in its extensions. Clones are the same.
+/// An extension of a request: its stream. Clones refer to the same stream.
 #[derive(Clone)]
 pub(crate) struct ResumableStream {
     pub(crate) store: Arc<dyn WaitingStore>,
-    /// The call that goes on in this process.
+    /// The stored call that goes on in this process.
     resumed: Arc<Mutex<Option<WaitingCall>>>,
 }
 
@@ -96,7 +97,7 @@ impl ResumableStream {
         self.resumed.lock().take()
     }
 
-    /// What is kept is outdated when the call goes on.
+    /// Makes `journal` remove the stored call when the call goes on, since it is outdated from then on.
     pub(crate) fn keeps(&self, journal: &CallJournal) {
         let store = self.store.clone();
         journal.is_kept_elsewhere(Arc::new(move || store.forget()));

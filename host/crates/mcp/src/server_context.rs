@@ -25,11 +25,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// The name a server stamps on its results (`SERVER_INFO_META_KEY` of the protocol).
+/// The key in `_meta` for the name that a server adds to its results (`SERVER_INFO_META_KEY` of the protocol).
 pub(crate) const SERVER_INFO_META: &str = "io.modelcontextprotocol/serverInfo";
 
-/// How long a client that lists waits for what is being loaded. Many clients list once and do not look again, and wait for 10 s
-/// in all before they give a server up.
+/// How long a request for a list waits for plugins that are being loaded. Many clients read the lists only once, and wait for
+/// 10 s in all before they give a server up.
 const LIST_PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) struct ServerContext {
@@ -45,11 +45,11 @@ pub(crate) struct ServerContext {
     pub(crate) principal_store: Arc<PrincipalStore>,
     pub(crate) changes: ChangeNotifier,
     pub(crate) subscriptions: OpenSubscriptions,
-    /// Of the sessions of clients of 2025-11-25.
+    /// Bytes of the subscriptions of clients of 2025-11-25.
     pub(crate) subscribed: Arc<SubscribedBytes>,
     pub(crate) stop: CancellationToken,
     pub(crate) fallback_tools: bool,
-    /// Whose requests these are where the transport does not authenticate.
+    /// The principal of all requests, if the transport does not authenticate.
     pub(crate) principal: Principal,
     pub(crate) config: ServerConfig,
     pub(crate) lists: RwLock<Arc<CatalogLists>>,
@@ -57,9 +57,9 @@ pub(crate) struct ServerContext {
 }
 
 impl ServerContext {
-    /// `_meta` of every result.
+    /// The `_meta` that every result has.
     pub(crate) fn meta(&self, correlation: Option<&str>) -> MetaObject {
-        // Room for what the result of a call adds: its id, its usage, its chunks or its error.
+        // The capacity has room for what the result of a call adds: its id, its usage, its chunks or its error.
         let mut meta = Map::with_capacity(6);
         if let Some(correlation) = correlation {
             meta.insert(CORRELATION_META.to_owned(), correlation.into());
@@ -68,7 +68,7 @@ impl ServerContext {
         MetaObject(meta)
     }
 
-    /// `_meta` of a call's result.
+    /// The `_meta` of a call's result.
     pub(crate) fn call_meta(&self, call: &str, correlation: Option<&str>) -> MetaObject {
         let mut meta = self.meta(correlation);
         meta.insert(CALL_META.to_owned(), call.into());
@@ -83,12 +83,12 @@ impl ServerContext {
         request_context::principal(message).unwrap_or(&self.principal).clone()
     }
 
-    /// Whether a name is that of a tool of the server's own.
+    /// Whether a name is that of one of the server's own tools.
     pub(crate) fn is_fallback_tool(&self, name: &str) -> bool {
         self.fallback_tools && FALLBACK_TOOLS.contains(&name)
     }
 
-    /// The lists once everything is loaded, or as they are when that takes too long: clients are told of what comes later.
+    /// The lists once everything is loaded, or the current ones if that takes too long: clients are notified of later changes.
     pub(crate) async fn complete_lists(&self) -> Arc<CatalogLists> {
         if self.catalog.snapshot().is_loading() {
             let _ = tokio::time::timeout(LIST_PATIENCE, self.catalog.loaded()).await;

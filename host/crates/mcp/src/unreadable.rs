@@ -1,4 +1,4 @@
-//! What is wrong with a message that cannot be read, or with the parameters of a known method, and to whom it is said.
+//! Finds what is wrong with a message that cannot be read, or with the parameters of a known method, and whom to tell.
 
 use protocol::json_text::{MAX_DEPTH, is_deeper_than, member_of};
 use rmcp::ErrorData;
@@ -15,14 +15,14 @@ use std::fmt;
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 
-/// A text that is no message.
+/// A text that is not a valid message.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Unreadable {
-    /// That of the request, as far as it can be read. Its sender waits for an answer to it.
+    /// The id of the request, if it can be read. Its sender waits for a response to it.
     pub(crate) id: Option<RequestId>,
     pub(crate) code: i32,
     pub(crate) message: String,
-    /// Whether it is meant as a request, or as several ones.
+    /// Whether it is meant as one request or as several.
     is_request: bool,
 }
 
@@ -49,7 +49,7 @@ impl Unreadable {
         }
     }
 
-    /// A request of a known method whose parameters are wrong. None for any other text.
+    /// Checks the parameters of a known method. None if they are right, or if the text is anything else.
     pub(crate) fn of_params(text: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct Request {
@@ -62,7 +62,7 @@ impl Unreadable {
         Some(Self { id: Some(id), code: wrong.code.0, message: wrong.message.into_owned(), is_request: true })
     }
 
-    /// A request for a list with a cursor that is no text. rmcp drops such parameters, and the list would begin again.
+    /// Finds a request for a list with a cursor that is not text. rmcp would drop such parameters and begin the list again.
     pub(crate) fn of_cursor(text: &[u8]) -> Option<Self> {
         let method: String = serde_json::from_slice(member_of(text, "method")?).ok()?;
         if !method.ends_with("/list") {
@@ -72,7 +72,8 @@ impl Unreadable {
         if cursor.starts_with(b"\"") { None } else { Self::of_params(text) }
     }
 
-    /// Whether somebody waits for an answer. An error for something else may be answered with another one, without end.
+    /// Whether somebody waits for a response. If errors were sent for other messages, two sides could answer errors with errors
+    /// forever.
     pub(crate) fn is_request(&self) -> bool {
         self.is_request
     }
@@ -93,7 +94,7 @@ fn is_batch_of_requests(value: &Value) -> bool {
     value.as_array().is_some_and(|messages| messages.iter().any(is_request))
 }
 
-/// What is wrong with JSON that is no message.
+/// What is wrong with JSON that is not a message.
 fn wrong_envelope(value: &Value) -> String {
     let Some(message) = value.as_object() else {
         let kind = if value.is_array() {
@@ -115,10 +116,10 @@ fn wrong_envelope(value: &Value) -> String {
     format!("this is not a complete JSON-RPC message of MCP: {wrong}")
 }
 
-/// What is wrong with the parameters of a method that is served. None if the method is unknown, or nothing is wrong.
+/// What is wrong with the parameters of a served method. None if the method is unknown, or nothing is wrong.
 pub(crate) fn wrong_params(method: &str, params: Option<&Value>, stateless: bool) -> Option<ErrorData> {
     let check = match method {
-        // 2026-07-28 has none of these any more.
+        // 2026-07-28 no longer has these methods.
         "initialize" | "resources/subscribe" | "resources/unsubscribe" | "logging/setLevel" if stateless => {
             return None;
         }
@@ -143,7 +144,7 @@ pub(crate) fn wrong_params(method: &str, params: Option<&Value>, stateless: bool
     Some(ErrorData::invalid_params(format!("{method}: {wrong}"), None))
 }
 
-/// Whether a request says that it is one of 2026-07-28.
+/// Whether a request declares the version 2026-07-28.
 fn is_stateless(params: Option<&Value>) -> bool {
     params.is_some_and(|params| params["_meta"]["io.modelcontextprotocol/protocolVersion"].is_string())
 }
@@ -154,7 +155,7 @@ fn check<P: DeserializeOwned>(params: &Value) -> Result<(), String> {
         let place = if path == "." { "params".to_owned() } else { format!("params.{path}") };
         let is_text_of_json = params.pointer(&format!("/{}", path.replace('.', "/"))).and_then(Value::as_str);
         let is_text_of_json = is_text_of_json.is_some_and(|text| text.trim_start().starts_with(['{', '[']));
-        // serde's words for JSON's objects and lists.
+        // Replaces serde's terms by the terms of JSON.
         let words = [("a map", "an object"), ("a sequence", "a list"), (": map", ": object"), (": sequence", ": list")];
         let inner = words.into_iter().fold(inner, |text, (theirs, ours)| text.replace(theirs, ours));
         let hint = if is_text_of_json { "; send the JSON itself, and not a string with it" } else { "" };

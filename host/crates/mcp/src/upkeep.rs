@@ -1,4 +1,4 @@
-//! Work that is done when it is due, for as long as somebody has what it belongs to.
+//! Does regular work when it is due, as long as the object that it belongs to exists.
 
 use std::future::pending;
 use std::sync::{Arc, Weak};
@@ -6,25 +6,26 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-/// Something that has to be looked after now and then.
+/// An object that needs regular work.
 pub(crate) trait Upkeep: Send + Sync + 'static {
-    /// When things are to be done.
+    /// When each part of the work is due.
     type Agenda: Send;
 
-    /// Rung when something may be due earlier than it was, and when the last who has it lets go of it.
+    /// Notified when something may be due earlier than planned, and when the last owner drops the object.
     fn wake(&self) -> &Arc<Notify>;
 
-    /// Returns how long there is nothing to do; none if nothing will be before somebody rings.
+    /// Does the work that is due. Returns how long there is nothing to do; none if there is nothing until [`Self::wake`] is
+    /// notified.
     fn do_what_is_due(self: &Arc<Self>, agenda: &mut Self::Agenda) -> impl Future<Output = Option<Duration>> + Send;
 }
 
-/// Runs as long as somebody has it.
+/// Does the work of an object as long as somebody else holds it.
 pub(crate) async fn look_after<T: Upkeep>(it: Weak<T>, mut agenda: T::Agenda) {
     loop {
         let Some(it) = it.upgrade() else { return };
         let wait = it.do_what_is_due(&mut agenda).await;
         let wake = it.wake().clone();
-        // Whoever uses it keeps it, and not this sleep.
+        // Dropped before the sleep, so that only its users keep the object alive.
         drop(it);
         tokio::select! {
             () = wake.notified() => {}

@@ -5,27 +5,27 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::{broadcast, watch};
 
-/// Changes that may wait for a listener. A listener that lags further must assume that everything changed. Bounds the
+/// How many changes may wait for a listener. A listener that lags further must assume that everything changed. Bounds the
 /// memory for a slow reader, however fast plugins publish.
 const WAITING: usize = 1_024;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// The list of tools, which all see, in the catalog with this number.
+    /// The list of tools, which everybody sees; it is in the catalog with this number.
     Tools(u64),
     Prompts(ListPart),
     /// The list of resources or of resource templates.
     Resources(ListPart),
-    /// The content of a resource, by its URI; one that others do not see has a principal.
+    /// The content of a resource, by its URI. If only one principal sees the resource, that principal is named.
     Resource(Option<Principal>, String),
 }
 
 /// Which part of a list has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListPart {
-    /// What all see, in the catalog with this number.
+    /// The part that everybody sees; it is in the catalog with this number.
     Shared(u64),
-    /// What this principal alone sees.
+    /// The part that only this principal sees.
     Own(Principal),
 }
 
@@ -40,7 +40,7 @@ impl Change {
     }
 }
 
-/// URIs of resources and who listens for changes of each, with how often.
+/// URIs of resources, with the principals that listen for changes of each and the number of their listeners.
 pub type WantedResources = BTreeMap<(Arc<str>, Principal), usize>;
 
 /// Sends changes to listeners, and knows which resources they listen for. Clones share the listeners.
@@ -50,7 +50,7 @@ pub struct ChangeNotifier {
     wanted: Arc<watch::Sender<WantedResources>>,
 }
 
-/// Somebody listens for changes of a resource, until this is dropped.
+/// Keeps the host informed that somebody listens for changes of a resource, until this is dropped.
 #[derive(Debug)]
 pub struct WantedResource {
     key: (Arc<str>, Principal),
@@ -74,7 +74,7 @@ impl ChangeNotifier {
 
     /// Notifies all current listeners; never blocks.
     pub fn send(&self, change: Change) {
-        // It fails when nobody listens.
+        // Sending fails if nobody listens.
         let _ = self.changes.send(change);
     }
 
@@ -83,12 +83,12 @@ impl ChangeNotifier {
         self.changes.subscribe()
     }
 
-    /// Says that somebody listens for changes of a resource. Who knows of them only when asked is asked then.
+    /// Announces that somebody listens for changes of a resource. Sources that must be asked to report changes are asked then.
     pub fn want(&self, principal: &Principal, uri: &str) -> WantedResource {
         let mut key = (Arc::from(uri), principal.clone());
         self.wanted.send_if_modified(|wanted| {
             let entry = wanted.entry(key.clone());
-            // One text for all that listen for the same.
+            // All that listen for the same resource share one text.
             key = entry.key().clone();
             let count = entry.or_default();
             *count += 1;
@@ -97,7 +97,7 @@ impl ChangeNotifier {
         WantedResource { key, wanted: self.wanted.clone() }
     }
 
-    /// What is listened for, now and later.
+    /// The resources that are listened for, now and later.
     pub fn wanted(&self) -> watch::Receiver<WantedResources> {
         self.wanted.subscribe()
     }

@@ -11,24 +11,24 @@ pub trait Clock: Send + Sync + 'static {
     /// Now, on a clock that never goes back.
     fn now(&self) -> Instant;
 
-    /// The current wall-clock time: for display and for timestamps of others, never to measure. It may jump.
+    /// The current wall-clock time: for display and for timestamps that others set, never to measure. It may jump.
     #[allow(clippy::disallowed_methods, reason = "this is the clock")]
     fn wall(&self) -> SystemTime {
         SystemTime::now()
     }
 
-    /// The same, as the time since 1970, UTC.
+    /// The wall-clock time as the time since 1970, UTC.
     fn unix(&self) -> Duration {
         self.wall().duration_since(UNIX_EPOCH).unwrap_or_default()
     }
 
-    /// How long the machine has been up, sleep included. All its processes see the same, and nobody can set it. A clock of tests
-    /// that has no other takes the wall clock for it.
+    /// How long the machine has been up, including sleep. All its processes see the same value, and nobody can set it. A clock
+    /// for tests that does not define it uses the wall clock.
     fn up(&self) -> Duration {
         self.unix()
     }
 
-    /// The same without the time that the machine slept, when none of its processes could do anything.
+    /// The same without the time that the machine slept: none of its processes could do anything then.
     fn awake(&self) -> Duration {
         self.unix()
     }
@@ -45,7 +45,7 @@ fn thread_time(_: &(impl Clock + ?Sized)) -> Duration {
     Duration::try_from(time).unwrap_or_default()
 }
 
-/// Systems without a CPU clock of threads count all time.
+/// Systems without a CPU clock per thread count all time that passes.
 #[cfg(not(unix))]
 fn thread_time(clock: &(impl Clock + ?Sized)) -> Duration {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
@@ -63,7 +63,7 @@ impl Clock for SystemClock {
 
     #[cfg(unix)]
     fn up(&self) -> Duration {
-        // Elsewhere the monotonic clock counts sleep.
+        // On other systems the monotonic clock includes sleep.
         #[cfg(any(target_os = "linux", target_os = "android"))]
         let clock = rustix::time::ClockId::Boottime;
         #[cfg(not(any(target_os = "linux", target_os = "android")))]

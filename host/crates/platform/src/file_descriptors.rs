@@ -1,16 +1,17 @@
-//! The file descriptors of this process, and how they are divided, so that neither clients nor guests take those that the
-//! host needs for itself.
+//! The file descriptors of this process, and how they are divided, so that neither clients nor guests take those that the host
+//! needs itself.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// As many descriptors as are asked for, if the system lets a user have more.
+/// How many descriptors the process asks for, if the system allows a user as many.
 const WANTED: u64 = 65_536;
-/// The most connections of clients, however many descriptors there are. Bounds their memory.
+/// The most connections of clients, even if there are more descriptors. Bounds their memory.
 const MAX_CONNECTIONS: u64 = 12_288;
-/// The most files that guests have open together, and the most connections.
+/// The most files that all guests together may have open, and separately the most connections.
 const MAX_FOR_GUESTS: u64 = 4_096;
 
-/// What others may use. The rest is for storage, the journal, the compile worker and the host's own requests.
+/// The descriptors that clients and guests may use. The rest is for storage, the journal, the compile worker and the host's own
+/// requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DescriptorShares {
     /// Connections of clients.

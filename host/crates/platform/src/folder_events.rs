@@ -1,5 +1,6 @@
-//! Tells that something may have changed in some folders. The kernel does not see every change (those of other machines in
-//! network folders, or of a folder that takes another's place), so an event only makes its reader look sooner.
+//! Reports that something may have changed in some folders. The kernel does not see every change: it misses those that other
+//! machines make in network folders, and a folder that takes the place of another. So an event only makes its reader look
+//! sooner.
 
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::io::Errno;
@@ -9,13 +10,13 @@ use std::path::Path;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// Reads of one look. A program that changes files as fast as they are read must not hold this thread.
+/// How often one wait reads from the kernel. A program that changes files as fast as they are read must not block this thread.
 const MAX_READS: usize = 64;
 
 pub struct FolderEvents(AsyncFd<OwnedFd>);
 
 impl FolderEvents {
-    /// Fails if this user has as many of them as the kernel allows.
+    /// Fails if this user already has as many inotify instances as the kernel allows.
     pub fn new() -> io::Result<Self> {
         let events = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
         #[allow(deprecated, reason = "sound for an `OwnedFd`; its successor is an unsafe function")]
@@ -23,7 +24,7 @@ impl FolderEvents {
         Ok(Self(events))
     }
 
-    /// Also tells of changes in this folder: files that were written and closed, and other names.
+    /// Also reports changes in this folder: files that were written and closed, and names that were added, removed or changed.
     pub fn watch(&self, folder: &Path) -> io::Result<()> {
         let changes = WatchFlags::CLOSE_WRITE
             | WatchFlags::CREATE

@@ -1,5 +1,5 @@
-//! What the server needs apart from guests and the protocol: clock, telemetry, audit, storage, outbound HTTP, secrets,
-//! identity and confinement.
+//! The services that the server needs besides guests and the protocol: clock, telemetry, audit, storage, outbound HTTP,
+//! secrets, identity and confinement.
 
 pub mod audit;
 pub mod changes;

@@ -1,4 +1,4 @@
-//! Random bytes from the operating system, fit for keys; and ids.
+//! Random bytes from the operating system, good enough for keys, and unique ids.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,7 +11,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// `N` random bytes, or the reason why there are none.
+/// `N` random bytes, or the system's error if it provides none.
 pub fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     let mut filled = 0;
@@ -21,12 +21,13 @@ pub fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// `N` random bytes as text that may stand in a URL: a key, or an id that nobody can guess.
+/// `N` random bytes as text that can be part of a URL: a key, or an id that nobody can guess.
 pub fn random_text<const N: usize>() -> io::Result<String> {
     random_bytes::<N>().map(|bytes| URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// An id of 192 random bits that nobody can guess, and that a command line does not take for an option.
+/// An id of 192 random bits that nobody can guess. It never begins with `-`, so that a command line does not read it as an
+/// option.
 pub fn random_id() -> io::Result<String> {
     loop {
         let id = random_text::<24>()?;
@@ -37,19 +38,20 @@ pub fn random_id() -> io::Result<String> {
 }
 
 thread_local! {
-    /// Ids are drawn from it, because a system call for each of them would take longer. None if the system has no randomness.
+    /// Draws the ids of this thread, because a system call for each id would take longer. None if the system provides no
+    /// randomness.
     static GENERATOR: RefCell<Option<StdRng>> = RefCell::new(random_bytes().ok().map(StdRng::from_seed));
 }
 
-/// An id that this process uses once, never 0. It is random, but must not be relied on as a secret: without randomness it
-/// is a count.
+/// An id that this process uses only once, never 0. It is random, but must not be relied on as a secret: if the system provides
+/// no randomness, it is a counter.
 pub fn unique_id() -> u128 {
     let draw = |generator: &mut StdRng| {
         let mut bytes = [0; 16];
         generator.fill_bytes(&mut bytes);
         bytes
     };
-    // There is no generator any more while a thread ends.
+    // While a thread ends, its generator no longer exists.
     to_id(GENERATOR.try_with(|generator| generator.borrow_mut().as_mut().map(draw)).ok().flatten())
 }
 
@@ -77,7 +79,7 @@ mod tests {
 
     #[test]
     fn an_id_is_no_option() {
-        // One in 64 would be.
+        // Without the check, one in 64 ids would begin with `-`.
         assert!((0..2_000).all(|_| !random_id().unwrap().starts_with('-')));
     }
 

@@ -1,8 +1,9 @@
-//! What one process writes about a client's connection for the process that takes its place if it is killed. It is in memory, in a
-//! file without a name that the supervisor of both holds.
+//! What a process writes down about a client's connection for the process that replaces it if it is killed. The log is in
+//! memory, in a file without a name that the supervisor of both processes keeps open.
 //!
-//! Entries are appended. From time to time they are replaced by those that are still needed, which are appended, too: then one
-//! number in the header says where the entries begin, so that whoever is killed leaves either the old ones or the new ones.
+//! Entries are appended. From time to time all of them are replaced by those that are still needed. These are appended first,
+//! and then one number in the header is changed that says where the entries begin. So a process that is killed leaves either
+//! all old entries or all new ones.
 
 use crate::sync::Mutex;
 use rustix::io::pwritev;
@@ -13,20 +14,22 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-/// The header: where the entries begin, how many processes have had the connection, and the flags of the present one.
+/// Offsets in the header: where the entries begin, how many processes have had the connection, and the flags of the current
+/// one.
 const BEGIN_AT: u64 = 0;
 const TAKEN_AT: u64 = 8;
 const FLAGS_AT: u64 = 12;
 const FLAGS: usize = 3;
-/// Where the first entry is, behind the page of the header on any system: whole pages before the entries can be given back.
+/// Offset of the first entry. It is beyond the page of the header on any system, so that whole pages before the entries can be
+/// freed.
 const ENTRIES: u64 = 64 << 10;
-/// The kind and the length of an entry.
+/// Bytes of an entry's kind and length.
 const ENTRY_HEADER: usize = 5;
 
-/// Bytes below which entries are not replaced.
+/// While the entries have fewer bytes than this, they are not replaced.
 const SHORT: u64 = 256 << 10;
 
-/// A flag of the header. Each is a byte, since two processes set them.
+/// A flag of the header. Each flag is a byte of its own, because two processes set them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum SessionFlag {
@@ -34,11 +37,11 @@ pub enum SessionFlag {
     Serving,
     /// The client has ended the connection.
     ClientGone,
-    /// No process comes after this one.
+    /// No process will follow this one.
     Last,
 }
 
-/// What its kind means is up to the transport.
+/// One entry. The transport defines what its kind means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionEntry {
     pub kind: u8,
@@ -55,13 +58,14 @@ pub struct SessionLog {
 struct Written {
     begin: u64,
     end: u64,
-    /// Bytes of the entries after they were replaced last.
+    /// Bytes of the entries after the last time that they were replaced.
     kept: u64,
 }
 
 impl SessionLog {
-    /// A new one, without entries. Fails where the system lets no other process of the user open it, or files have a limit: this one
-    /// becomes longer with each message, although it takes little memory, and the system kills who writes beyond the limit.
+    /// Creates a log without entries. Fails if the system does not let another process of the user open it, or if the size of
+    /// files is limited: the log becomes longer with each message, although it takes little memory, and the system kills a
+    /// process that writes beyond the limit.
     pub fn create() -> io::Result<Self> {
         if getrlimit(Resource::Fsize).current.is_some() {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, "files have a limit"));
@@ -74,12 +78,12 @@ impl SessionLog {
         Ok(log)
     }
 
-    /// The descriptor under which another process of the user can open it, as long as this one has it.
+    /// The descriptor with which another process of the user can open the log, as long as this process keeps it open.
     pub fn descriptor(&self) -> i32 {
         self.file.as_raw_fd()
     }
 
-    /// Opens that of the process that has started this one, whose descriptor it is.
+    /// Opens the log of the process that has started this one. The descriptor is the one that it has there.
     pub fn open_of_parent(descriptor: i32) -> io::Result<Self> {
         Self::open(std::os::unix::process::parent_id(), descriptor)
     }
@@ -95,25 +99,25 @@ impl SessionLog {
         Ok(Self { file, written: Mutex::new(Written::new(begin, end)) })
     }
 
-    /// How many processes have had the connection before.
+    /// How many processes have had the connection before this one.
     pub fn earlier_processes(&self) -> io::Result<u32> {
         let mut count = [0; 4];
         self.file.read_exact_at(&mut count, TAKEN_AT)?;
         Ok(u32::from_le_bytes(count))
     }
 
-    /// Whether this process or an earlier one serves the client.
+    /// Whether this process serves the client or an earlier one has served it.
     pub fn has_been_served(&self) -> bool {
         self.has(SessionFlag::Serving) || self.earlier_processes().is_ok_and(|earlier| earlier > 0)
     }
 
-    /// Counts one more process that has had the connection, and takes all its flags away.
+    /// Counts one more process that has had the connection, and clears its flags.
     pub fn begin_next_process(&self) -> io::Result<()> {
         self.file.write_all_at(&self.earlier_processes()?.saturating_add(1).to_le_bytes(), TAKEN_AT)?;
         self.file.write_all_at(&[0; FLAGS], FLAGS_AT)
     }
 
-    /// Whether it is set for the present process.
+    /// Whether the flag is set for the current process.
     pub fn has(&self, flag: SessionFlag) -> bool {
         let mut set = [0];
         self.file.read_exact_at(&mut set, FLAGS_AT + flag as u64).is_ok() && set != [0]
@@ -123,7 +127,8 @@ impl SessionLog {
         self.file.write_all_at(&[1], FLAGS_AT + flag as u64)
     }
 
-    /// Whether it is time then to replace the entries by those that are still needed: they have become twice as long.
+    /// Appends an entry. Returns whether the entries should now be replaced by those that are still needed, because they have
+    /// become twice as long.
     pub fn append(&self, kind: u8, bytes: &[u8]) -> io::Result<bool> {
         let mut written = self.written.lock();
         self.write(&mut written, kind, bytes)?;
@@ -133,14 +138,15 @@ impl SessionLog {
     fn write(&self, written: &mut Written, kind: u8, bytes: &[u8]) -> io::Result<()> {
         let header = header(kind, bytes);
         let done = pwritev(&self.file, &[IoSlice::new(&header), IoSlice::new(bytes)], written.end)?;
-        // Of what is very large, only a part may be written.
+        // A very large entry may be written only in part.
         let rest = done.checked_sub(ENTRY_HEADER).and_then(|done| bytes.get(done..)).ok_or(io::ErrorKind::WriteZero)?;
         self.file.write_all_at(rest, written.end + done as u64)?;
         written.end += (ENTRY_HEADER + bytes.len()) as u64;
         Ok(())
     }
 
-    /// The last one has only what was written of it. Whoever takes the place of another process replaces them before it appends any.
+    /// All entries. The last one may be cut if its writer was killed. So a process that takes over must replace the entries
+    /// before it appends any.
     pub fn entries(&self) -> io::Result<Vec<SessionEntry>> {
         self.read(&self.written.lock())
     }
@@ -158,7 +164,7 @@ impl SessionLog {
         Ok(entries)
     }
 
-    /// Replaces all entries.
+    /// Replaces all entries by those that the closure returns.
     pub fn replace(&self, with: impl FnOnce(Vec<SessionEntry>) -> Vec<SessionEntry>) -> io::Result<()> {
         let mut written = self.written.lock();
         let entries = with(self.read(&written)?);
@@ -169,7 +175,7 @@ impl SessionLog {
         self.file.write_all_at(&new.to_le_bytes(), BEGIN_AT)?;
         written.begin = new;
         written.kept = written.end - new;
-        // The memory of the old ones, and what was less than a page of those before.
+        // Frees the memory of the old entries, and of the rest of a page that could not be freed before.
         free(&self.file, ENTRIES..new)
     }
 }

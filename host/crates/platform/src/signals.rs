@@ -3,7 +3,8 @@
 use rustix::process::{Pid, Signal, kill_process};
 use std::io;
 
-/// Has the system kill this process when the one that started it ends. One that has ended already has another parent.
+/// Makes the system kill this process when the process that started it ends. If that one has ended already, this process has
+/// another parent and is not killed.
 #[cfg(target_os = "linux")]
 pub fn end_with_parent() -> io::Result<()> {
     Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?)
@@ -14,12 +15,12 @@ pub fn end_with_parent() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Sends SIGTERM to a process that this one has started and not waited for.
+/// Sends SIGTERM to a process that this one has started and has not waited for yet.
 pub fn terminate(process: u32) -> io::Result<()> {
     send(process, Signal::TERM)
 }
 
-/// The same with SIGQUIT.
+/// Sends SIGQUIT to such a process.
 pub fn quit(process: u32) -> io::Result<()> {
     send(process, Signal::QUIT)
 }
@@ -30,7 +31,7 @@ fn send(process: u32, signal: Signal) -> io::Result<()> {
     Ok(kill_process(process, signal)?)
 }
 
-/// Whether whoever started this process has it ignore SIGHUP, as `nohup` does. It is then not to be handled.
+/// Whether the program that started this process made it ignore SIGHUP, as `nohup` does. Then SIGHUP must not be handled.
 pub fn is_hangup_ignored() -> bool {
     const SIGHUP: u64 = 1;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

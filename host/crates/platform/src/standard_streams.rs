@@ -1,8 +1,8 @@
-//! This process's stdin and stdout, for asynchronous use. Pipes and sockets are read and written directly, anything else by
-//! tokio's threads.
+//! The stdin and stdout of this process, for asynchronous use. Pipes and sockets are read and written directly, and anything
+//! else by tokio's threads.
 //!
-//! Other processes may share what stdin and stdout refer to, and none of them expects it to become non-blocking. So a pipe is
-//! opened a second time, and a socket is told with each operation not to wait.
+//! Other processes may share the files behind stdin and stdout, and none of them expects these to become non-blocking. So a
+//! pipe is opened a second time, and each operation on a socket has a flag that makes it not wait.
 
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -17,7 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 pub type Input = Box<dyn AsyncRead + Send + Unpin>;
 pub type StandardOutput = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// To be called in a tokio runtime.
+/// Must be called in a tokio runtime.
 pub fn stdin() -> Input {
     match NonBlockingStream::open(&io::stdin(), OFlags::RDONLY, Interest::READABLE) {
         Some(stream) => Box::new(stream),
@@ -25,7 +25,7 @@ pub fn stdin() -> Input {
     }
 }
 
-/// To be called in a tokio runtime.
+/// Must be called in a tokio runtime.
 pub fn stdout() -> StandardOutput {
     match NonBlockingStream::open(&io::stdout(), OFlags::WRONLY, Interest::WRITABLE) {
         Some(stream) => Box::new(stream),
@@ -33,7 +33,7 @@ pub fn stdout() -> StandardOutput {
     }
 }
 
-/// Whether both are pipes or sockets: nothing of what is written is read before this process reads it.
+/// Whether both are pipes or sockets. Then nothing that is written is consumed before this process reads it.
 pub fn are_pipes_or_sockets() -> bool {
     let is_one = |stream: &dyn AsFd| {
         let kind = rustix::fs::fstat(stream).map(|stat| FileType::from_raw_mode(stat.st_mode));
@@ -42,7 +42,8 @@ pub fn are_pipes_or_sockets() -> bool {
     is_one(&io::stdin()) && is_one(&io::stdout())
 }
 
-/// Returns when the other end of stdout is closed; never where the system cannot tell. To be called in a tokio runtime.
+/// Returns when the other end of stdout is closed, or never if the system cannot report that. Must be called in a tokio
+/// runtime.
 pub async fn nobody_reads_stdout() {
     let Some(stdout) = NonBlockingStream::open(&io::stdout(), OFlags::WRONLY, Interest::ERROR) else {
         return std::future::pending().await;
@@ -50,8 +51,8 @@ pub async fn nobody_reads_stdout() {
     stdout.other_end_closed().await;
 }
 
-/// Returns when the other end of stdin is closed, and reads nothing; never where the system cannot tell. To be called in a tokio
-/// runtime.
+/// Returns when the other end of stdin is closed, or never if the system cannot report that. Reads nothing. Must be called in a
+/// tokio runtime.
 pub async fn nobody_writes_stdin() {
     let Some(stdin) = NonBlockingStream::open(&io::stdin(), OFlags::RDONLY, Interest::READABLE) else {
         return std::future::pending().await;
@@ -72,7 +73,7 @@ struct NonBlockingStream {
 }
 
 impl NonBlockingStream {
-    /// None if it is neither, or cannot be used without a thread.
+    /// None if the stream is neither a pipe nor a socket, or cannot be used without a thread.
     fn open(stream: &(impl AsFd + AsRawFd), access: OFlags, interest: Interest) -> Option<Self> {
         let (kind, own) = match FileType::from_raw_mode(rustix::fs::fstat(stream).ok()?.st_mode) {
             FileType::Fifo => {
@@ -96,12 +97,12 @@ impl NonBlockingStream {
         }
     }
 
-    /// Returns when nothing can be written to the other end any more. For a stream of `Interest::READABLE`.
+    /// Returns when nothing more can be written at the other end. For a stream of `Interest::READABLE`.
     async fn no_more_is_written(&self) {
         loop {
             match self.stream.readable().await {
                 Ok(ready) if ready.ready().is_read_closed() => return,
-                // What is there to be read stays there; the end is told by itself.
+                // Data that can be read stays there. The end is reported separately.
                 Ok(mut ready) => ready.clear_ready(),
                 Err(_) => return std::future::pending().await,
             }
@@ -130,7 +131,8 @@ impl AsyncRead for NonBlockingStream {
             let mut ready = ready!(self.stream.poll_read_ready(cx))?;
             match self.try_read(room) {
                 Ok(read) => {
-                    // There is no more for now. At the end, nothing is read, and it stays ready.
+                    // A short read means that there is nothing more for now. A read of 0 bytes means the end, where the stream
+                    // stays ready.
                     if read > 0 && read < room.len() {
                         ready.clear_ready();
                     }
@@ -180,7 +182,7 @@ mod tests {
         !rustix::fs::fcntl_getfl(stream).unwrap().contains(OFlags::NONBLOCK)
     }
 
-    /// More than a pipe or a socket holds, so that both ends have to wait.
+    /// A megabyte is more than a pipe or a socket holds, so both ends have to wait.
     async fn carries_a_megabyte(near: impl AsFd + AsRawFd, far: impl AsFd + AsRawFd) {
         let mut output = NonBlockingStream::open(&near, OFlags::WRONLY, Interest::WRITABLE).expect("direct");
         let mut input = NonBlockingStream::open(&far, OFlags::RDONLY, Interest::READABLE).expect("direct");

@@ -10,7 +10,7 @@ pub fn truncate_chars(text: &str, max: usize) -> &str {
     text.char_indices().nth(max).map_or(text, |(end, _)| &text[..end])
 }
 
-/// The beginning of a text, at most `max` bytes of it; `ellipsis` follows when something was left out.
+/// The beginning of a text, at most `max` bytes of it; `ellipsis` follows if something was cut off.
 pub fn truncate_with(text: &str, max: usize, ellipsis: &str) -> String {
     let beginning = truncate(text, max);
     if beginning.len() == text.len() { text.to_owned() } else { format!("{beginning}{ellipsis}") }

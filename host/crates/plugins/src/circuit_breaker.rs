@@ -1,10 +1,10 @@
 //! The circuit breaker. A tool that keeps failing is not called for a while, then probed with one call; each failed probe
 //! doubles the wait.
 //!
-//! Failures are counted per tool, principal and calling tool. A caller who makes a tool fail, by its arguments or by
-//! calling it too often, therefore opens the circuit for itself and not for others. A tool that fails for everybody is
-//! opened for each caller after that caller's own failures. What nested calls that have seen private results do to a
-//! circuit is noticed only by calls that have seen the same.
+//! Failures are counted per tool, principal and calling tool. A caller who makes a tool fail, by its arguments or by calling it
+//! too often, therefore opens the circuit for itself and not for others. If a tool fails for everybody, its circuit opens for
+//! each caller after that caller's own failures. What a nested call that has seen private results does to a circuit is noticed
+//! only by calls that have seen the same.
 
 use platform::sync::Mutex;
 use policy::{BreakerLimits, Limits, Lineage, Principal, PrivateOrigins};
@@ -27,7 +27,7 @@ pub(super) struct Circuit {
     pub(super) principal: Principal,
     /// The calling tool; none for a client.
     pub(super) caller: Option<Arc<str>>,
-    /// What a nested call has seen of private results. A client may notice everything.
+    /// The private origins that a nested call has seen. Empty for the call of a client, which may notice everything.
     pub(super) knows: PrivateOrigins,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct BreakerPermit {
 /// A circuit with recent failures.
 #[derive(Debug)]
 struct CircuitHistory {
-    /// When each failure was, and how many calls succeeded between it and the next one.
+    /// The time of each failure, and how many calls succeeded between it and the next one.
     failures: VecDeque<(Instant, u32)>,
     cause: &'static str,
     state: CircuitState,
@@ -215,7 +215,7 @@ impl CircuitHistory {
                 self.open_for = (self.open_for * 2).min(limits.at_most);
                 return Some(self.open(now));
             }
-            // One probe in each period, even if it showed nothing.
+            // Opens again, so that there is one probe in each period even if this one showed nothing.
             (CircuitState::HalfOpen, BreakerOutcome::Unknown) if permit.is_probe => return Some(self.open(now)),
             (CircuitState::Closed, BreakerOutcome::Success) => {
                 if let Some((_, successes)) = self.failures.back_mut() {
@@ -265,8 +265,8 @@ impl CircuitHistory {
     }
 }
 
-/// Judges the end of a call: a failure counts only when it is the tool's own, under its own limits, and not that of a
-/// caller that had little budget left.
+/// Judges the end of a call. A failure counts only if the tool exceeded its own limits or broke by itself, not if its caller
+/// had little budget left.
 pub(super) fn judge<T>(result: &Result<T, CallError>, limits: &Limits) -> BreakerOutcome {
     let Err(error) = result else { return BreakerOutcome::Success };
     let is_own_failure = match error {

@@ -40,7 +40,7 @@ pub(super) fn prepare(authority: &Authority) -> Result<Option<Arc<DiskQuota>>, S
 }
 
 /// Measures the directory for its quota, and refuses the call when it holds more than was granted or cannot be measured. A
-/// guest decides how much work that is, so it is done where guests compute, as a part of what the principal gets there.
+/// guest decides how much work that is, so it is done in the pool where guests compute, and counts as work of the principal.
 pub(super) async fn check_size(
     authority: &Authority,
     quota: Option<&Arc<DiskQuota>>,
@@ -51,7 +51,7 @@ pub(super) async fn check_size(
     let measure = async move { Folder::open_own(&path).and_then(|folder| folder.size(limit, ENTRY_SIZE)) };
     let found = run_in_pool((principal.clone(), authority.plugin().clone()), measure.boxed()).await;
     let found = found.map_err(|error| CallError::internal(unusable(folder)(error)))?;
-    // Where something was moved meanwhile, the quota's own count stays, which is an upper bound.
+    // If something was moved meanwhile, the quota's own count stays, which is an upper bound.
     let Some(found) = found.filter(|found| quota.set_measured(started, *found)) else { return Ok(()) };
     if found <= limit {
         return Ok(());

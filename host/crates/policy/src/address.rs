@@ -5,9 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressClass {
     Public,
-    /// A private network or this machine: only if the operator allows it for a named host.
+    /// A private network or this machine. Plugins reach it only if the operator allows it for a named host.
     Private(&'static str),
-    /// Never reachable for a plugin: metadata services, multicast, reserved space.
+    /// No plugin may ever reach it: metadata services, multicast, reserved space.
     Forbidden(&'static str),
 }
 
@@ -18,9 +18,9 @@ impl AddressClass {
         match address {
             IpAddr::V4(address) => of_v4(address),
             IpAddr::V6(address) => match embedded(address) {
-                // A tunnel or translator to a private network is never intended.
+                // Nobody uses a tunnel or a translator to reach a private network on purpose.
                 Some((how, inner)) => match of_v4(inner) {
-                    // ISATAP keeps the network's own prefix, which may not be public.
+                    // An ISATAP address keeps the prefix of its own network, which may not be public.
                     Self::Public if how == "ISATAP" => of_v6(address),
                     Self::Public => Self::Public,
                     Self::Private(what) if how == "mapped" => Self::Private(what),
@@ -32,7 +32,7 @@ impl AddressClass {
     }
 }
 
-/// IANA special-purpose registry, IPv4.
+/// Follows the IANA special-purpose address registry for IPv4.
 fn of_v4(address: Ipv4Addr) -> AddressClass {
     let [a, b, c, _] = address.octets();
     match (a, b, c) {
@@ -53,13 +53,13 @@ fn of_v4(address: Ipv4Addr) -> AddressClass {
     }
 }
 
-/// IANA special-purpose registry, IPv6. Addresses that embed an IPv4 address are handled before.
+/// Follows the IANA special-purpose address registry for IPv6. Addresses that embed an IPv4 address are handled before this.
 fn of_v6(address: Ipv6Addr) -> AddressClass {
     let [a, b, ..] = address.segments();
     match a {
         _ if address == Ipv6Addr::LOCALHOST => AddressClass::Private("this machine"),
         _ if address == Ipv6Addr::UNSPECIFIED => AddressClass::Forbidden("no address"),
-        // In private space: the metadata services of AWS, Oracle, Scaleway, Linode, Alibaba and Google.
+        // These lie in private address space: the metadata services of AWS, Oracle, Scaleway, Linode, Alibaba and Google.
         0xfd00 if matches!(b, 0x0ec2 | 0x00c1 | 0x0042 | 0xa9fe | 0x0100) => {
             AddressClass::Forbidden("a metadata service")
         }
@@ -76,7 +76,7 @@ fn of_v6(address: Ipv6Addr) -> AddressClass {
     }
 }
 
-/// The IPv4 address that is embedded in an IPv6 address, with the scheme.
+/// The IPv4 address that is embedded in an IPv6 address, with the name of the scheme that embeds it.
 fn embedded(address: Ipv6Addr) -> Option<(&'static str, Ipv4Addr)> {
     let v4 = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match address.segments() {
@@ -85,10 +85,10 @@ fn embedded(address: Ipv6Addr) -> Option<(&'static str, Ipv4Addr)> {
         [0, 0, 0, 0, 0, 0, high, low] if high != 0 || low > 1 => Some(("compatible", v4(high, low))),
         [0, 0, 0, 0, 0xffff, 0, high, low] => Some(("translated", v4(high, low))),
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => Some(("NAT64", v4(high, low))),
-        // A local translator chooses which bits are the address.
+        // The operator of a local translator chooses which bits hold the address, so it is not known here.
         [0x64, 0xff9b, 1, ..] => Some(("NAT64", Ipv4Addr::UNSPECIFIED)),
         [0x2002, high, low, ..] => Some(("6to4", v4(high, low))),
-        // Teredo embeds two addresses, the client's inverted; neither is ever intended.
+        // Teredo embeds two addresses, the client's one inverted. Nobody reaches either of them on purpose.
         [0x2001, 0, ..] => Some(("Teredo", Ipv4Addr::UNSPECIFIED)),
         [_, _, _, _, 0 | 0x200, 0x5efe, high, low] => Some(("ISATAP", v4(high, low))),
         _ => None,

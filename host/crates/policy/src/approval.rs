@@ -17,7 +17,7 @@ pub enum ApprovalRule {
 }
 
 impl ApprovalRule {
-    /// What a tool does not say of itself counts as in MCP: it writes, and destroys.
+    /// A hint that a tool does not give has its default in MCP: the tool writes, and is destructive.
     pub fn applies(self, read_only: Option<bool>, destructive: Option<bool>) -> bool {
         let writes = read_only != Some(true);
         match self {

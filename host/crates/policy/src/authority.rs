@@ -15,7 +15,7 @@ pub struct Mount {
     /// Directory on this machine.
     pub host: PathBuf,
     pub guest: String,
-    /// The lesser of what was requested and what was granted.
+    /// The lesser of the access that was requested and the access that was granted.
     pub access: Access,
     pub opening: MountOpening,
 }
@@ -23,11 +23,12 @@ pub struct Mount {
 /// How the host opens a directory that is mounted.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MountOpening {
-    /// By its path: the operator decides where links lead.
+    /// By its path. Links are followed: the operator decides where they lead.
     ByPath,
-    /// Through this directory, which it lies in and which guests may write to. Links that lead out of that are refused.
+    /// Through this directory, which contains the mounted one and which guests may write to. Links that lead out of it are
+    /// refused.
     Within(PathBuf),
-    /// By its path, and no link: it is a directory of the host's own.
+    /// By its path, and it must not be a link: the directory belongs to the host itself.
     Own,
 }
 
@@ -39,10 +40,10 @@ impl From<&FilesystemGrant> for Mount {
     }
 }
 
-/// The host's environment, for grants that name something of it. Read once, when the host starts.
+/// What grants may name of the host's own environment. Read once, when the host starts.
 #[derive(Debug, Clone, Default)]
 pub struct HostEnvironment {
-    /// The variables that are granted to any plugin, if they are set.
+    /// The variables that are granted to any plugin and that are set.
     pub environment: BTreeMap<String, String>,
     /// The state folder, if one is configured.
     pub state: Option<PathBuf>,
@@ -105,13 +106,13 @@ impl Authority {
         Self { plugin, data, mounts, requested, granted, environment, scratch: None, unrequested_grants }
     }
 
-    /// Resolves the grants that name variables, and those of data, which are for the data with this key. A variable whose value
-    /// looks like a secret is not given.
+    /// Resolves the grants that name variables, and gives the plugin the scratch directory of the data with this key. A
+    /// variable whose value looks like a secret is not passed on.
     pub fn with_environment(mut self, machine: &HostEnvironment, data: &DataKey) -> Self {
         self.data = data.clone();
         let value = |name: &str| {
             let value = machine.environment.get(name)?;
-            // A plugin that had it could send it anywhere that it may send anything.
+            // A plugin that has the secret could send it to everybody that it may send something to.
             secret_in_value(value).is_none().then(|| (name.to_owned(), value.clone()))
         };
         self.environment = self.env().filter_map(value).collect();
@@ -124,7 +125,7 @@ impl Authority {
         self
     }
 
-    /// No authority at all: for inspecting a component before anything was granted.
+    /// No authority at all: for inspecting a component before anything is granted to it.
     pub fn none(plugin: PluginId) -> Self {
         Self::new(plugin, &Requests::default(), &Grants::default())
     }
@@ -133,12 +134,12 @@ impl Authority {
         &self.plugin
     }
 
-    /// Whether its manifest requests files, so that they can be granted.
+    /// Whether its manifest requests files. If not, granting files has no effect.
     pub fn requests_files(&self) -> bool {
         self.requested.filesystem.is_some()
     }
 
-    /// Whose data its calls find.
+    /// The key of the data that its calls read and write.
     pub fn data(&self) -> &DataKey {
         &self.data
     }
@@ -203,7 +204,7 @@ impl Authority {
         self.both(names(&self.granted.connections), names(&self.requested.connections), capability)
     }
 
-    /// Whether a request may be sent. The first grant that covers it says how.
+    /// Whether a request may be sent. Returns the first grant that covers it: that one sets the limits and the options.
     pub fn http(&self, target: &HttpTarget) -> Result<&HttpGrant, Denial> {
         let grant = self.granted.http.iter().find(|grant| grant.allow.covers(target));
         let request = || target.to_string();
@@ -271,7 +272,7 @@ impl Authority {
         Ok(self.granted.state.clone().unwrap_or_default())
     }
 
-    /// Whether a call that has seen these private results may send anything to this recipient.
+    /// Whether a call that has seen these private results may send anything at all to this recipient.
     pub fn flow(&self, secrets: &PrivateOrigins, to: &Recipient) -> Result<(), Denial> {
         match first_blocked(secrets, to, &self.granted.flows) {
             None => Ok(()),
@@ -282,7 +283,8 @@ impl Authority {
         }
     }
 
-    /// Requires both grant and request; the denial says which one is missing. Without the request, a grant would not help.
+    /// Requires both grant and request; the denial names the missing one. If both are missing it names the request, because a
+    /// grant alone would not help.
     fn both(&self, granted: bool, requested: bool, capability: impl Fn() -> Capability) -> Result<(), Denial> {
         match (granted, requested) {
             (_, false) => Err(Denial::not_requested(&self.plugin, capability())),
@@ -291,8 +293,8 @@ impl Authority {
         }
     }
 
-    /// Whether a path, as the guest names it, is in a directory with this access. The sandbox decides about links when the
-    /// path is opened.
+    /// Whether a path, as the guest names it, is in a directory with this access. Links are not resolved here: the sandbox
+    /// checks them when it opens the path.
     pub fn path(&self, path: &str, access: Access) -> Result<&Mount, Denial> {
         match self.mount_of(&lexically_clean(path)) {
             Some(mount) if mount.access >= access => Ok(mount),
@@ -308,7 +310,7 @@ impl Authority {
 
     /// The denial for a path that the sandbox refused. `path` is as the guest named it.
     pub fn path_refused(&self, path: &str, access: Access) -> Denial {
-        // The sandbox sees paths relative to a mount. Which mount is only known when there is just one.
+        // The sandbox sees paths relative to a mount. It is known which mount that is only if there is just one.
         let full = match self.mounts.as_slice() {
             [only] if !path.starts_with('/') => format!("{}/{path}", only.guest),
             _ => path.to_owned(),
@@ -319,7 +321,7 @@ impl Authority {
         match mount {
             None => match self.requested.filesystem {
                 None => Denial::requests_no_files(capability(&clean)),
-                // A grant of more than is requested would have no effect.
+                // The remedy asks for no more access than the manifest requests: a grant of more would have no effect.
                 Some(most) => {
                     let used = Capability::Filesystem { path: clean, access: access.min(most) };
                     Denial::not_granted(&self.plugin, used)

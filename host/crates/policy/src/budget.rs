@@ -4,17 +4,18 @@ use super::{Limits, Metering};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
-/// What one call may still use. A nested call gets the lesser of this and its own limits, and what it uses is taken from
-/// its parent, so no chain of calls gets more than its root had.
+/// What one call may still use. A nested call gets the lesser of this and its own limits. What it uses is taken from its
+/// parent, so a chain of calls never gets more than its root had.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
     /// Fuel left; `None` if no call up the chain is metered by fuel.
     pub fuel: Option<u64>,
     /// CPU time left; `None` if no call up the chain is metered by CPU time.
     pub cpu: Option<Duration>,
-    /// When the call ends, whatever happens, on the clock of its chain, which stands still while that waits for somebody outside.
+    /// When the call ends in any case. It is a time on the clock of the call's chain, which stands still while the chain waits
+    /// for somebody outside of the host.
     pub deadline: Instant,
-    /// Time from the start of the call to the deadline, for the error.
+    /// Time from the start of the call to the deadline, for the text of the error.
     pub time: Duration,
 }
 
@@ -23,7 +24,7 @@ pub struct Budget {
 pub struct BudgetUsage {
     /// Fuel, when metered by fuel.
     pub fuel: Option<u64>,
-    /// Time on a CPU, host work included.
+    /// Time on a CPU, including the work of the host.
     pub cpu: Duration,
     /// The part of `cpu` that was used while the caller itself was not running: by calls that came back from outside.
     pub elsewhere: Duration,
@@ -42,7 +43,7 @@ impl Budget {
         Self::within(limits, limits.deadline(), now, None)
     }
 
-    /// That of a root call that becomes a task, of a tool that says that it may run long.
+    /// The budget of a root call that becomes a task because its tool declares that it may run long.
     pub fn task(limits: &Limits, now: Instant) -> Self {
         Self::within(limits, limits.task_deadline(), now, None)
     }
@@ -69,7 +70,7 @@ impl Budget {
         let (fuel, cpu) = match limits.metering {
             Metering::Fuel => (Some(limits.fuel.min(fuel_left.unwrap_or(u64::MAX))), cpu_left),
             Metering::Ticks => {
-                // A parent metered by fuel pays one unit per nanosecond, so that is also all its child can spend.
+                // A parent metered by fuel pays one unit per nanosecond, so its fuel also limits the CPU time of its child.
                 let fuel_as_time = fuel_left.map(Duration::from_nanos).unwrap_or(Duration::MAX);
                 (None, Some(limits.cpu.min(cpu_left.unwrap_or(Duration::MAX)).min(fuel_as_time)))
             }

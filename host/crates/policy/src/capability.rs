@@ -1,4 +1,4 @@
-//! The uses of authority that are decided about.
+//! The uses of authority that the policy allows or denies.
 
 use super::Access;
 
@@ -36,21 +36,21 @@ pub enum Capability {
         /// Method and URL, without query.
         request: String,
     },
-    /// A secret, told to a host.
+    /// A secret, sent to a host.
     Secrets {
         /// The secret's key in the configuration.
         name: String,
         host: String,
     },
-    /// A variable of the host's environment, by name. A guest that lacks it sees nothing, and is told nothing.
+    /// A variable of the host's environment, by name. A guest without the grant does not see the variable and gets no error.
     Env {
         name: String,
     },
     /// Values kept from call to call.
     State,
-    /// A directory of the plugin's own; as with `Env`, a guest that lacks it finds none.
+    /// A directory of the plugin's own. As with `Env`, a guest without the grant does not find it and gets no error.
     Scratch,
-    /// What one origin marked private, told to another.
+    /// A result that one origin marked private, sent to another one.
     Flow {
         flow: String,
     },

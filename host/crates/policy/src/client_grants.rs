@@ -34,14 +34,13 @@ pub struct ClientGrants {
     pub roots: bool,
 }
 
-/// How much a plugin may ask of a model in one call, together with all calls of its tree. Each request costs somebody
-/// money.
+/// How much a plugin may ask of a model in one call and all calls of its tree together. Each request costs somebody money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct SampleGrant {
-    /// Requests of the tree. Bounds a loop of a guest with somebody else's model.
+    /// Requests of the tree. Bounds a guest that asks in a loop a model that somebody else pays for.
     pub calls: u32,
-    /// Sum of their `max-tokens`. Bounds the bill.
+    /// Sum of the `max-tokens` of these requests. Bounds the bill.
     pub tokens: u32,
     /// Whether the host's own model answers when the client has none.
     pub fallback: bool,
@@ -73,7 +72,7 @@ impl SampleUsage {
         self.tokens = self.tokens.saturating_add(more.tokens);
     }
 
-    /// What is left of it without `earlier`.
+    /// The usage beyond that in `earlier`.
     pub(super) fn since(self, earlier: Self) -> Self {
         let calls = self.calls.saturating_sub(earlier.calls);
         Self { calls, tokens: self.tokens.saturating_sub(earlier.tokens) }

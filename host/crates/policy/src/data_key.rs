@@ -1,19 +1,19 @@
-//! Whose data a plugin finds: what is kept under its name and the place that it was installed from.
+//! Identifies the data of a plugin: it is kept under the plugin's name and the place that the plugin was installed from.
 
 use super::{Digest, PluginId};
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
-/// Bytes of the name of a folder, which file systems limit to 255.
+/// The longest name of a folder, in bytes. File systems limit it to 255.
 const MAX_FOLDER_NAME: usize = 200;
-/// Bounds what the lock file can make the host keep with each value; references are shorter.
+/// The longest key, in bytes; references are shorter. Bounds what the lock file can make the host keep with each value.
 const MAX_BYTES: usize = 4_096;
 
-/// The key under which a plugin's values, its scratch directory and what it publishes are kept. Another component that takes the
-/// plugin's name has another key, and finds nothing of it.
+/// The key under which the host keeps a plugin's values, its scratch directory and what it publishes. Another component that
+/// takes the plugin's name has another key, and cannot find this data.
 ///
-/// `plugins.weather` for a plugin that the configuration names itself, whose file the operator chooses; for an installed one with
-/// its source, `plugins.weather@oci://registry.example.com/acme/weather`. Clones are cheap.
+/// For a plugin whose file the operator chooses in the configuration, the key is `plugins.weather`. For an installed plugin the
+/// source is added: `plugins.weather@oci://registry.example.com/acme/weather`. Clones are cheap.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DataKey(Arc<str>);
 
@@ -23,7 +23,7 @@ impl DataKey {
         Self(id.table().into())
     }
 
-    /// For a plugin that was installed from here. Without the version: updates find the same data.
+    /// For a plugin that was installed from this source. The version is left out, so that updates find the same data.
     pub fn installed(id: &PluginId, source: &str) -> Self {
         Self(format!("{id}@{source}").into())
     }
@@ -40,7 +40,7 @@ impl DataKey {
         Ok(Self(text.into()))
     }
 
-    /// What was stored. It is only compared.
+    /// Reads a key that the host stored. It is not checked: it is only compared with others.
     pub fn from_stored(text: &str) -> Self {
         Self(text.into())
     }
@@ -54,7 +54,7 @@ impl DataKey {
         Some(self.0.split_once('@')?.1)
     }
 
-    /// As the name of a folder. Different keys have different names.
+    /// The key as the name of a folder. Different keys have different names.
     pub fn folder_name(&self) -> String {
         let mut name = String::with_capacity(self.0.len());
         for byte in self.0.bytes() {
@@ -72,7 +72,8 @@ impl DataKey {
         name
     }
 
-    /// The key of a plugin of this name that has such a folder. None if it is another plugin's, or was cut.
+    /// The key of the plugin of this name that has this folder. None if the folder belongs to another plugin, or if its name
+    /// was cut.
     pub fn from_folder_name(id: &PluginId, name: &str) -> Option<Self> {
         let mut bytes = Vec::with_capacity(name.len());
         let mut rest = name.bytes();
@@ -129,7 +130,7 @@ mod tests {
         }
         let long = |end: &str| DataKey::installed(&id, &("x".repeat(1_000) + end)).folder_name();
         assert!(long("1") != long("2") && long("1").len() <= MAX_FOLDER_NAME);
-        // What was cut cannot be mistaken for what was not: `~` is in no other name.
+        // A name that was cut cannot equal one that was not: only names that were cut contain `~`.
         assert!(!DataKey::installed(&id, "a~b").folder_name().contains('~'));
     }
 }

@@ -1,11 +1,11 @@
 //! Answers whether a use of authority would be allowed, and by which grant, without using it.
 //!
-//! Running guests are decided about by the same functions.
+//! The same functions decide for running guests.
 
 use super::{Access, Authority, Capability, Denial, Grants, HttpTarget, Origin, PrivateOrigins, Recipient};
 use crate::guest_path::{is_below, lexically_clean};
 
-/// The supported questions, for the error about any other.
+/// The supported questions, for the error that any other one gets.
 const QUESTIONS: &str = "http METHOD URL, filesystem read|write PATH, agent-tools NAME, client.form, client.url HOST, client.sample, client.roots, publish, events NAME, connections NAME, secrets NAME HOST, env NAME, state, scratch, flows 'FROM -> TO'";
 
 impl Capability {
@@ -63,7 +63,7 @@ fn flow(flow: &str) -> Option<(Origin, Recipient)> {
 }
 
 impl Authority {
-    /// Whether this is allowed. A path is only compared with the granted directories: links are resolved when it is opened.
+    /// Whether this is allowed. A path is only compared with the granted directories: its links are resolved when it is opened.
     pub fn decide(&self, capability: &Capability) -> Result<(), Denial> {
         let unknown = || Denial::not_granted(self.plugin(), capability.clone());
         match capability {
@@ -90,8 +90,8 @@ impl Authority {
 }
 
 impl Grants {
-    /// The index of the entry of the grant that decides: the first that covers the use. `None` for grants without entries,
-    /// and where none covers it.
+    /// The index of the entry of the grant that decides: for a path the innermost directory that holds it, otherwise the first
+    /// entry that covers the use. `None` for grants without entries, and if no entry covers it.
     pub fn entry(&self, capability: &Capability) -> Option<usize> {
         match capability {
             Capability::Filesystem { path, .. } => {

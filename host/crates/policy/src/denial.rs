@@ -1,18 +1,18 @@
 //! Denials: what was refused, and the exact configuration that would allow it.
 //!
-//! A plugin and the model that called it read what was refused, and that the user decides. They never read the command that
-//! would allow it: a model with a shell ran it.
+//! A plugin and the model that called it learn what was refused, and that the user decides. They never see the command that
+//! would allow it: a model with access to a shell has run such a command.
 
 use super::names::is_name;
 use super::{Access, AddressClass, Capability, HttpPattern, PluginId};
 use bytesize::ByteSize;
 
-/// A refused use of authority. Its text is for plugins and models.
+/// A refused use of authority. Its `Display` text is for plugins and models.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("denied: {} `{}` {}. {advice}", .capability.key(), .capability.target(), self.reason)]
 pub struct Denial {
     pub capability: Capability,
-    /// Why, as the end of a sentence: "is outside the granted directories".
+    /// The reason, as the end of a sentence: "is outside the granted directories".
     pub reason: &'static str,
     /// What a plugin or a model can do.
     pub advice: &'static str,
@@ -20,11 +20,11 @@ pub struct Denial {
     pub remedy: String,
 }
 
-/// The advice where an operator can allow it.
+/// The advice for everything that an operator can allow.
 pub const ASK_THE_USER: &str = "Ask the user, who alone can allow it";
 
 impl Denial {
-    /// The text for whoever runs the host: it names the line that would allow it.
+    /// The text for the operator: it contains the command or the setting that would allow the use.
     pub fn for_operator(&self) -> String {
         let Self { capability, reason, remedy, .. } = self;
         format!("denied: {} `{}` {reason}. {remedy}", capability.key(), capability.target())
@@ -59,10 +59,10 @@ impl Denial {
         Self { remedy: to_allow(plugin, &line), advice: ASK_THE_USER, capability, reason }
     }
 
-    /// The operator has not granted a request that the manifest asks for with this pattern.
+    /// The operator has not granted this request. The manifest requests it with this pattern.
     pub fn http_not_granted(plugin: &PluginId, request: String, requested: &HttpPattern) -> Self {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || " ,:/._~-[]".contains(c);
-        // Of many hosts, only the one that was asked for.
+        // If the pattern covers many hosts, suggest only the host of this request.
         let pattern = match requested.names_one_host() && requested.as_str().chars().all(is_plain) {
             true => requested.to_string(),
             false => origin(&request),
@@ -78,7 +78,8 @@ impl Denial {
         Self { capability, reason: "may only be read", advice: ASK_THE_USER, remedy }
     }
 
-    /// The path is in a directory that the plugin can only read, whatever is granted: its manifest does not request to write.
+    /// The path is in a directory that the plugin can only read, whatever is granted, because its manifest does not request to
+    /// write.
     pub fn requests_only_reading(plugin: &PluginId, capability: Capability) -> Self {
         let remedy = format!(
             "The plugin requests read, not write; no grant can change that, only a build of `{}` that requests write",
@@ -87,7 +88,8 @@ impl Denial {
         Self { capability, reason: "may only be read", advice: "No grant can change that", remedy }
     }
 
-    /// No grant of files would have an effect: programs and other components that know nothing of this host have no manifest at first.
+    /// The manifest requests no files, so no grant of files has an effect. Programs and other components that were not built
+    /// for this host have no manifest at first.
     pub fn requests_no_files(capability: Capability) -> Self {
         let remedy = "Have its manifest request it (`portcullis plugin manifest FILE --set 'requests.filesystem=\"read\"'`), then grant a directory";
         Self { capability, reason: "is not requested by its manifest", advice: ASK_THE_USER, remedy: remedy.to_owned() }
@@ -101,7 +103,7 @@ impl Denial {
         Self { capability, reason, advice: ASK_THE_USER, remedy: remedy.to_owned() }
     }
 
-    /// The request is granted, but not the address of its host.
+    /// The request is granted, but the address of its host is in a private network, on this machine, or forbidden.
     pub fn forbidden_address(plugin: &PluginId, request: String, reach: AddressClass) -> Self {
         let capability = Capability::Http { request };
         const NEVER: &str = "No grant allows that";
@@ -137,8 +139,8 @@ impl Denial {
         Self { capability: Capability::Scratch, reason: "is full", advice: ASK_THE_USER, remedy }
     }
 
-    /// The call, or one of its callers, has used up the `limit` bytes by which it and the calls below it may grow files in
-    /// granted directories.
+    /// The call may grow files in granted directories by `limit` bytes, together with the calls below it. It, or one of its
+    /// callers, has used them up.
     pub fn growth_exceeded(plugin: &PluginId, limit: u64) -> Self {
         let capability = Capability::Filesystem { path: "granted directories".to_owned(), access: Access::Write };
         let remedy = format!(
@@ -165,7 +167,7 @@ fn to_allow(plugin: &PluginId, line: &str) -> String {
     format!("To allow it: {}", grant_command(plugin, line))
 }
 
-/// The shell command that grants this line. It names no file: guests and clients see denials too, and need not know
+/// The shell command that grants this line. It contains no file name: guests and clients see denials too, and need not know
 /// where the configuration is.
 pub fn grant_command(plugin: &PluginId, line: &str) -> String {
     format!("portcullis grant {} '{}'", plugin.cli_name(), line.replace('\'', r"'\''"))
@@ -188,7 +190,7 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-/// A flow to suggest in a remedy. Both sides are names from the configuration; anything else becomes a placeholder.
+/// A flow to suggest in a remedy. Both sides must look like names from the configuration; anything else becomes a placeholder.
 fn known(flow: &str) -> &str {
     match super::FlowPattern::new(flow) {
         Ok(_) if flow.chars().all(|c| c.is_ascii_alphanumeric() || " .->_".contains(c)) => flow,
@@ -196,12 +198,12 @@ fn known(flow: &str) -> &str {
     }
 }
 
-/// A name to suggest in a remedy, likewise.
+/// A name to suggest in a remedy; anything unusual becomes a placeholder here, too.
 fn word(name: &str) -> &str {
     if is_name(name, 128, "._-") { name } else { "<name>" }
 }
 
-/// The grant of requests. A host on this machine or in a private network needs a word more.
+/// The line that grants such requests. A host on this machine or in a private network also needs `private = true`.
 fn http_line(pattern: &str) -> String {
     let inside = HttpPattern::new(pattern).is_ok_and(|pattern| pattern.is_inside());
     format!(r#"http = [{{ allow = "{pattern}"{} }}]"#, if inside { ", private = true" } else { "" })

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
-/// `sha256:` and 64 hexadecimal digits in lower case. Clones are cheap.
+/// The text `sha256:` and 64 hexadecimal digits in lower case. Clones are cheap.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(Arc<str>);
 
@@ -20,7 +20,7 @@ impl Digest {
         Self(String::from_utf8_lossy(&text).into())
     }
 
-    /// Parses a digest; refuses other lengths and other algorithms.
+    /// Parses a digest; refuses any other length and any other algorithm.
     pub fn parse(text: &str) -> Result<Self, DigestError> {
         let hex = text.strip_prefix("sha256:").filter(|hex| hex.len() == 64);
         let plain = |hex: &str| hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));

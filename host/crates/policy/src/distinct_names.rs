@@ -1,17 +1,17 @@
-//! Names that can be offered side by side: no client, model or person takes one for another.
+//! Names that can be offered side by side because no client, model or person mistakes one for another.
 
 use super::folded_names::{forms, skeleton};
 use std::collections::HashMap;
 
 /// Names with their owners.
 pub struct DistinctNames<O> {
-    /// By each form that clients may give them.
+    /// Keyed by each form that clients may give a name.
     forms: HashMap<String, NameClash<O>>,
-    /// By what their forms look like.
+    /// Keyed by the skeleton of each form, which is the same for forms that look alike.
     skeletons: HashMap<String, NameClash<O>>,
 }
 
-/// The name that another one may be taken for.
+/// The earlier name that the new one may be mistaken for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NameClash<O> {
     pub name: String,
@@ -25,8 +25,8 @@ impl<O> Default for DistinctNames<O> {
 }
 
 impl<O: Clone + PartialEq> DistinctNames<O> {
-    /// Adds a name, unless a client may turn it and an earlier one into the same name, or it looks like one of another
-    /// owner. Names of one owner may look alike: nobody but the owner can have meant it.
+    /// Adds a name. Fails if a client may turn it and an earlier one into the same name, or if it looks like a name of another
+    /// owner. Names of one owner may look alike: mixing them up never leads to somebody else.
     pub fn insert(&mut self, name: &str, owner: &O) -> Result<(), NameClash<O>> {
         let forms = forms(name);
         let skeletons: Vec<_> = forms.iter().map(|form| skeleton(form)).collect();

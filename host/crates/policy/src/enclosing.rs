@@ -3,10 +3,10 @@
 use super::{Access, Grants};
 use std::path::{Component, Path, PathBuf};
 
-/// Notes for each granted directory the outermost one that it lies in and that guests may write to.
+/// Finds, for each granted directory, the outermost granted directory that contains it and that guests may write to.
 ///
-/// Such a guest can replace the inner directory, or one on the way to it, by a link. So the host must not open the inner
-/// one by its whole path: the link could lead anywhere. Paths are compared as they are written.
+/// A guest that may write there can replace the inner directory, or one on the way to it, by a link. So the host must not open
+/// the inner one by its whole path: the link could lead anywhere. Paths are compared as they are written.
 pub fn note_enclosing(grants: &mut [&mut Grants]) {
     let all = grants.iter().flat_map(|grants| &grants.filesystem);
     let mut writable: Vec<PathBuf> =

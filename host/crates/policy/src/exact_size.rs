@@ -1,9 +1,9 @@
-//! Sizes as they are written into files: exact, unlike those that are shown.
+//! Sizes as they are written into files: exact, while those shown to people are rounded.
 
 use bytesize::ByteSize;
 use serde::Serializer;
 
-/// In the largest unit that divides it.
+/// Writes the size in the largest unit that divides it.
 pub(super) fn exact_size<S: Serializer>(size: &ByteSize, serializer: S) -> Result<S::Ok, S::Error> {
     let bytes = size.as_u64();
     let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];

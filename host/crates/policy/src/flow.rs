@@ -1,5 +1,5 @@
-//! Where private results may go: a result that one origin marked private does not reach anybody but the client of the
-//! call, unless the operator granted that flow.
+//! Where private results may go: a result that one origin marked private reaches nobody but the client of the call, unless the
+//! operator granted that flow.
 //!
 //! The host cannot see what a guest does with a result. So the rule is coarse: once a chain of calls has seen a private
 //! result, everything that it sends elsewhere counts as passing it on.
@@ -33,14 +33,14 @@ pub enum Recipient {
     /// The server of an HTTP request, or of a page that the user is asked to open, by host.
     Http(String),
     HostModel,
-    /// Granted directories and the plugin's own: other programs and other calls read them.
+    /// Granted directories and the plugin's own directory: other programs and other calls can read them.
     Files,
-    /// Published prompts: other calls find their names taken.
+    /// Published prompts: other calls can observe that a name is taken.
     Prompts,
 }
 
 impl Recipient {
-    /// Whether it is the client of the call, which gets the result in any case.
+    /// Whether the recipient is the client of the call, or its model or user: they get the result in any case.
     pub fn is_client(&self) -> bool {
         match self {
             Recipient::Origin(Origin::Client | Origin::Model | Origin::User) => true,
@@ -193,7 +193,8 @@ impl Serialize for Origin {
 /// The origins whose private results a chain of calls has seen.
 pub type PrivateOrigins = BTreeSet<Origin>;
 
-/// The first of these origins whose private results may not go to `to`. To itself and to the client everything may.
+/// The first of these origins whose private results may not go to `to`. They may always go back to their origin and to the
+/// client.
 pub fn first_blocked<'a>(secrets: &'a PrivateOrigins, to: &Recipient, granted: &[FlowPattern]) -> Option<&'a Origin> {
     let itself = |from: &Origin| matches!(to, Recipient::Origin(origin) if origin == from);
     let may = |from: &Origin| to.is_client() || itself(from) || granted.iter().any(|flow| flow.covers(from, to));

@@ -1,18 +1,19 @@
-//! What clients, models and people may take a name for.
+//! The names that clients, models and people may mistake a name for.
 //!
-//! Agents rewrite the names of tools before a model sees them. They put a prefix of their own before a name, replace and
-//! fold characters, and shorten what has become too long, at its end or in its middle. Two names with a form in common
-//! can become one there: one of the two tools is lost, or called in place of the other.
+//! Agents rewrite the names of tools before a model sees them. They put their own prefix before a name, replace and fold
+//! characters, and shorten names that have become too long, at the end or in the middle. Two names with a form in common can
+//! become the same name there: then one of the two tools is lost, or is called in place of the other.
 
-/// Characters that a client's own prefix may have, such as `mcp__portcullis__`.
+/// Length of the prefix that a client may add, such as `mcp__portcullis__`.
 const CLIENT_PREFIX: usize = 18;
-/// What is left of a name by clients that cut it, their prefix included, at 64 characters.
+/// How much of a name is left if a client cuts it at 64 characters, including the client's prefix.
 pub const KEPT_OF_NAME: usize = 64 - CLIENT_PREFIX;
-/// What is left at both ends by clients that leave out the middle of more than 63 characters.
+/// How much is left at the start and at the end of a name if a client drops the middle of names that exceed 63 characters.
 const KEPT_HEAD: usize = 28 - CLIENT_PREFIX;
 const KEPT_TAIL: usize = 30;
 
-/// The forms that clients may give a name: whole, and if it is long, cut and without its middle. Names are ASCII.
+/// The forms that clients may give a name: the whole name and, if it is long, the cut one and the one without its middle. Names
+/// are ASCII.
 pub(crate) fn forms(name: &str) -> Vec<String> {
     let (cut, head) = (name.get(..KEPT_OF_NAME), name.get(..KEPT_HEAD));
     let tail = name.len().checked_sub(KEPT_TAIL).and_then(|at| name.get(at..));
@@ -22,8 +23,8 @@ pub(crate) fn forms(name: &str) -> Vec<String> {
     }
 }
 
-/// Folds case, and each run of `_` and `-` to one `_`. Case, although few clients fold it: a model does not keep `Read`
-/// and `read` apart either, and nobody needs both.
+/// Folds case, and replaces each run of `_` and `-` by one `_`. Few clients fold case, but a model may confuse `Read` and
+/// `read`, and nobody needs both.
 fn fold(name: &str) -> String {
     let mut folded = String::with_capacity(name.len());
     for c in name.chars() {
@@ -36,7 +37,7 @@ fn fold(name: &str) -> String {
     folded.trim_matches('_').to_owned()
 }
 
-/// The same text for all folded names that look alike in common typefaces. Names are ASCII, so this list is complete.
+/// Returns the same text for all folded names that look alike in common typefaces. Names are ASCII, so this list is complete.
 pub(crate) fn skeleton(folded: &str) -> String {
     let alike = |c: char| match c {
         '1' | 'i' | 'l' => 'l',
@@ -47,7 +48,7 @@ pub(crate) fn skeleton(folded: &str) -> String {
     folded.chars().map(alike).collect::<String>().replace("rn", "m").replace("vv", "w")
 }
 
-/// Whether a name looks like one of the host's own.
+/// Whether a name looks like one of the names that the host uses itself.
 pub fn looks_like_host(name: &str) -> bool {
     skeleton(&fold(name)).starts_with(&skeleton("portcullis"))
 }

@@ -1,20 +1,20 @@
-//! Fuel per day: of all calls together, and of each principal.
+//! Limits of fuel per day: for all calls together, and for each principal.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Absent: unlimited.
+/// An absent limit means unlimited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct FuelLimits {
-    /// Of all calls together. Bounds what the host's processors do for others in a day.
+    /// For all calls together. Bounds how much processor time the host spends for others in a day.
     pub per_day: Option<u64>,
-    /// Of the calls of one principal. Bounds what one principal takes from the others.
+    /// For the calls of one principal. Bounds what one principal takes from the others.
     pub per_principal: Option<u64>,
 }
 
-/// Whose fuel for the day is used up.
+/// The owner of the fuel that is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum FuelOwner {
     Host,
@@ -58,7 +58,7 @@ impl FuelLimits {
 }
 
 impl DayUsedUp {
-    /// In the form of RFC 3339.
+    /// The end of the day, in the format of RFC 3339.
     pub fn until(&self) -> String {
         humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(self.until)).to_string()
     }

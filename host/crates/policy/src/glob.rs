@@ -10,7 +10,7 @@ pub struct Glob {
     matcher: GlobMatcher,
 }
 
-/// Why a text is no pattern.
+/// Why a text is not a pattern.
 #[derive(Debug, thiserror::Error)]
 #[error("`{text}` is not a pattern: {reason}; write a name, with `*` for any characters")]
 pub struct GlobError {
@@ -34,7 +34,7 @@ impl Glob {
         self.matcher.is_match(name)
     }
 
-    /// As written.
+    /// The pattern as it was written.
     pub fn as_str(&self) -> &str {
         &self.text
     }

@@ -1,4 +1,4 @@
-//! Checks grants as configured: numbers within the host's limits, and names that mean something.
+//! Checks grants as configured: numbers must be within the host's limits, and names must be able to name something.
 
 use super::guest_path::{is_below, lexically_clean};
 use super::names::is_name;
@@ -9,11 +9,11 @@ use bytesize::ByteSize;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// Requests of one call. Bounds a flood of another server from this address.
+/// Requests of one call. Bounds how many requests another server gets from this address.
 const HTTP_REQUESTS: RangeInclusive<u32> = 1..=10_000;
-/// A body. Bounds the traffic of one request; it is streamed, so it takes no memory.
+/// Size of a body. Bounds the traffic of one request. The body is streamed, so its size does not matter for memory.
 const HTTP_BODY: RangeInclusive<ByteSize> = ByteSize::b(0)..=ByteSize::gib(1);
-/// Time of a request. Bounds how long a server may hold a connection and a call open.
+/// Time of a request. Bounds how long a server may keep a connection and a call open.
 const HTTP_TIMEOUT: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3_600);
 /// Redirects. Bounds how often a response causes another request.
 const HTTP_REDIRECTS: RangeInclusive<u8> = 0..=3;
@@ -23,16 +23,16 @@ const SAMPLE_CALLS: RangeInclusive<u32> = 0..=10_000;
 const SAMPLE_TOKENS: RangeInclusive<u32> = 0..=100_000_000;
 /// Keys and values of one principal. Bounds the operator's disk.
 const STATE_SIZE: RangeInclusive<ByteSize> = ByteSize::b(0)..=ByteSize::mib(256);
-/// Keys of one principal. Bounds the same for empty values.
+/// Number of keys of one principal. Bounds the operator's disk where the values are empty.
 const STATE_KEYS: RangeInclusive<u32> = 0..=1_000_000;
-/// A scratch directory. Bounds the disk, and the files that are counted before a call.
+/// Size of a scratch directory. Bounds the disk, and the number of files that are counted before a call.
 const SCRATCH_SIZE: RangeInclusive<ByteSize> = ByteSize::kib(4)..=ByteSize::gib(64);
 
 impl Grants {
     /// Refuses grants that are beyond the host's limits, could never be used, or are misleading. The error is a sentence
     /// that begins with the key.
     pub fn check(&self) -> Result<(), String> {
-        // Every field is named, so that a new grant is not forgotten here.
+        // The pattern names every field, so that nobody can add a grant and forget to check it here.
         let Grants {
             filesystem,
             agent_tools: _,

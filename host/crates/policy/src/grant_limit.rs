@@ -1,10 +1,10 @@
-//! Reduces grants to what other grants allow, too. Used while new grants wait to be confirmed.
+//! Reduces grants to those that other grants allow, too. Used while new grants wait to be confirmed.
 
 use super::{ClientGrants, Grants, grant_subset as subset};
 
 impl Grants {
-    /// What both these grants and `allowed` allow. Entries of lists and tables count as wholes: of two that overlap without one
-    /// being within the other, none is kept.
+    /// The grants that both these and `allowed` allow. An entry of a list or table is kept or dropped as a whole: if two
+    /// entries overlap and neither contains the other, both are dropped.
     #[must_use]
     pub fn limited_to(&self, allowed: &Self) -> Self {
         let Self {

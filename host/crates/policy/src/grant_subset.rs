@@ -1,11 +1,11 @@
-//! Whether one set of grants allows nothing beyond another. Used when rolling back to agreed grants, and to tell an
-//! added grant from a removed one.
+//! Whether one set of grants allows nothing beyond another one. Used for a rollback to agreed grants, and to tell an added
+//! grant from a removed one.
 
 use super::{ClientGrants, FilesystemGrant, Grants, HttpGrant, SampleGrant, ScratchGrant, SecretGrant, StateGrant};
 
 impl Grants {
-    /// Whether `other` allows everything that these grants allow. May say no when it cannot tell. The patterns name every
-    /// field, so that a new one cannot be forgotten.
+    /// Whether `other` allows everything that these grants allow. Returns false if it cannot tell. The patterns name every
+    /// field, so that nobody can forget a new one here.
     pub fn is_within(&self, other: &Self) -> bool {
         let Self {
             filesystem,
@@ -92,7 +92,7 @@ pub(super) mod tests {
         toml::from_str(text).unwrap()
     }
 
-    /// Every key, each with something less of it.
+    /// One line for every key, each with a line that grants less.
     pub(crate) const LESS: [(&str, &str); 17] = [
         (
             r#"filesystem = [{ host = "/a", guest = "/a", access = "write" }]"#,
@@ -124,7 +124,7 @@ pub(super) mod tests {
 
     #[test]
     fn less_is_within_more_and_not_the_other_way_round() {
-        // One line for each key: TOML has no key twice.
+        // Keeps one line for each key: TOML allows a key only once.
         let mut lines: Vec<_> = LESS.iter().map(|(more, _)| *more).collect();
         lines.dedup_by_key(|line| line.split([' ', '=']).next());
         let all = grants(&lines.join("\n"));

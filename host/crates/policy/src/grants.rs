@@ -29,7 +29,7 @@ impl std::fmt::Display for Access {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Requests {
-    /// Access to directories, at most this; the operator chooses which ones.
+    /// The most access to directories that it may get; the operator chooses the directories.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filesystem: Option<Access>,
     /// Agent-side tools, by pattern.
@@ -72,7 +72,7 @@ pub struct FilesystemGrant {
     /// Where the guest sees it; absolute.
     pub guest: String,
     pub access: Access,
-    /// Another granted directory that this one lies in and that guests may write to. The configuration finds it, see
+    /// The outermost granted directory that contains this one and that guests may write to. It is not configured but found by
     /// [`note_enclosing`](crate::note_enclosing).
     #[serde(skip)]
     pub within: Option<PathBuf>,
@@ -91,7 +91,7 @@ pub struct Grants {
     pub events: Vec<ToolPattern>,
     /// Connected accounts, by name.
     pub connections: Vec<String>,
-    /// HTTP requests to others; the first line that covers a request says how it is sent.
+    /// HTTP requests to other servers; the first line that covers a request sets its limits and options.
     pub http: Vec<HttpGrant>,
     /// Secrets, and the hosts that each may be sent to.
     pub secrets: Vec<SecretGrant>,
@@ -101,8 +101,7 @@ pub struct Grants {
     pub state: Option<StateGrant>,
     /// A directory of the plugin's own.
     pub scratch: Option<ScratchGrant>,
-    /// Where private results may go. These are exceptions from a rule and no capability, so a manifest does not request
-    /// them.
+    /// Where private results may go. Flows are exceptions from a rule, not a capability, so a manifest does not request them.
     pub flows: Vec<FlowPattern>,
 }
 
@@ -112,16 +111,17 @@ pub struct Grants {
 pub struct HttpGrant {
     pub allow: HttpPattern,
     /// Whether the host may be in a private network or on this machine. Only for a pattern that names one host: names that
-    /// others control may point anywhere.
+    /// others control may resolve to any address.
     #[serde(default)]
     pub private: bool,
-    /// Requests that all calls of a tree may have sent for this one to be sent. Bounds a flood of another server from this address.
+    /// A request is sent only if all calls of the tree have sent fewer than this. Bounds how many requests another server gets
+    /// from this address.
     #[serde(default = "HttpGrant::requests")]
     pub requests: u32,
     /// Maximum size of a request's or response's body. Bounds traffic; both are streamed.
     #[serde(default = "HttpGrant::body", serialize_with = "exact_size")]
     pub body: ByteSize,
-    /// From the request to the last byte of its response. Bounds a connection that a server holds open.
+    /// Time from the request to the last byte of its response. Bounds a connection that a server keeps open.
     #[serde(default = "HttpGrant::timeout", with = "humantime_serde")]
     pub timeout: Duration,
     /// How many redirects are followed. Each target must be granted too.
@@ -142,7 +142,7 @@ impl HttpGrant {
         Duration::from_secs(30)
     }
 
-    /// With the default limits.
+    /// A grant with the default limits.
     pub fn new(allow: HttpPattern) -> Self {
         let (requests, body, timeout) = (Self::requests(), Self::body(), Self::timeout());
         Self { allow, private: false, requests, body, timeout, redirects: 0 }
@@ -153,9 +153,9 @@ impl HttpGrant {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SecretGrant {
-    /// Its key in the configuration.
+    /// The secret's key in the configuration.
     pub name: String,
-    /// The hosts that it may be sent to, over TLS only.
+    /// The hosts that it may be sent to. It is sent over TLS, or to this machine.
     pub hosts: Vec<HostPattern>,
 }
 
@@ -166,18 +166,18 @@ impl SecretGrant {
     }
 }
 
-/// The quota of key-value data, per principal. What calls store that have seen private results is kept apart, and the quota
-/// holds for each such part.
+/// The quota of key-value data, per principal. Data stored by calls that have seen private results is kept in separate parts,
+/// and the quota holds for each part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct StateGrant {
     /// Bytes of keys and values together. Bounds a plugin's use of the operator's disk.
     #[serde(serialize_with = "exact_size")]
     pub size: ByteSize,
-    /// Number of keys. As `size`, for empty values.
+    /// Number of keys. Bounds the same as `size` where the values are empty.
     pub keys: u32,
-    /// Calls that use state count as having seen private results of these origins, and so find what was stored with them.
-    /// This shows a plugin more of its own data and allows it less, so a manifest does not request it.
+    /// Calls that use state count as if they had seen private results of these origins, and so find the data that was stored by
+    /// calls that had. This shows a plugin more of its own data and allows it less, so a manifest does not request it.
     pub private: PrivateOrigins,
 }
 
@@ -193,7 +193,8 @@ impl Default for StateGrant {
 pub struct ScratchGrant {
     /// Where the guest sees it; absolute.
     pub guest: String,
-    /// Size of all files together. Writes beyond it fail, and a call that starts beyond it is refused. Bounds the disk.
+    /// Size of all files together. Writes beyond it fail, and a call is refused if the directory is larger when it starts.
+    /// Bounds the disk.
     #[serde(serialize_with = "exact_size")]
     pub size: ByteSize,
 }

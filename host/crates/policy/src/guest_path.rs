@@ -1,6 +1,6 @@
-//! Paths as guests name them, compared as text. The sandbox decides what a path really leads to.
+//! Paths as guests name them, compared as text. What a path really leads to is decided by the sandbox.
 
-/// Whether a path is this folder or below it. Both must be clean, the folder without a trailing `/`.
+/// Whether a path is this folder or below it. Both must be clean, and the folder must not end in `/`.
 pub(super) fn is_below(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

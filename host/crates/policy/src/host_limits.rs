@@ -8,19 +8,20 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct ParkedCallLimits {
-    /// Parked calls, and separately legacy calls that wait on their own streams; each call nested in them counts as well.
-    /// Bounds instances that wait for clients that never return.
+    /// Number of parked calls, and separately of legacy calls that wait on their own streams. Each call nested in them counts
+    /// as well. Bounds instances that wait for clients that never return.
     pub calls: usize,
     /// Waiting calls of one principal. Bounds what one principal takes from the others.
     pub per_principal: usize,
-    /// What all of them hold: linear memory, tables, and what the host keeps for them. Bounds the cost of waiting.
+    /// Memory of all of them: linear memory, tables, and what the host keeps for them. Bounds the cost of waiting.
     pub memory: ByteSize,
-    /// Whether they are kept in the state folder, too, where other processes find them. What users have answered is there then.
+    /// Whether they are also stored in the state folder, where other processes find them. The answers of users are stored there
+    /// then.
     pub stored: bool,
 }
 
 impl ParkedCallLimits {
-    /// One principal's part of them.
+    /// The share of one principal.
     pub fn of_one(&self) -> Self {
         let (calls, part) = (self.calls.max(1) as u64, self.per_principal.min(self.calls));
         let memory = ByteSize::b(self.memory.as_u64() / calls * part as u64);
@@ -41,32 +42,33 @@ pub struct TaskLimits {
     /// How long a call runs before it becomes a task, if its client can follow one.
     #[serde(with = "humantime_serde")]
     pub inline: Duration,
-    /// Tasks that are kept, ended ones too. Bounds what clients leave behind that never come back for their results.
+    /// Number of tasks that are kept, including ended ones. Bounds what is left behind by clients that never fetch their
+    /// results.
     pub kept: u32,
-    /// Those of one principal. Bounds what one principal takes from the others.
+    /// Number of kept tasks of one principal. Bounds what one principal takes from the others.
     pub per_principal: u32,
-    /// What all of them take in the store, and a principal its part of. Bounds the disk that results fill.
+    /// Size of all tasks in the store; a principal gets its part of it. Bounds the disk that results fill.
     pub size: ByteSize,
-    /// The result of one task. Bounds what is read and sent each time somebody asks for the task.
+    /// Size of the result of one task. Bounds what is read and sent each time somebody asks for the task.
     pub result: ByteSize,
     /// How long a task may take. Bounds tasks that nobody cancels.
     #[serde(with = "humantime_serde")]
     pub run: Duration,
-    /// How long a task is kept after it has ended. Bounds the store again.
+    /// How long a task is kept after it has ended. Bounds the store, too.
     #[serde(with = "humantime_serde")]
     pub keep: Duration,
-    /// What the steps of a task's call survive.
+    /// Which failures the steps of a task's call survive.
     pub survive: Survive,
 }
 
-/// What work that was stored survives.
+/// Which failures stored work survives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Survive {
-    /// The end of the process at any moment. After a loss of power, the last moments may be missing.
+    /// The end of the process at any moment. A loss of power may lose the last moments.
     #[default]
     Crash,
-    /// A loss of power, too. Each step waits for the disk.
+    /// A loss of power, too. Each step waits until the disk has stored it.
     PowerLoss,
 }
 
@@ -105,11 +107,12 @@ impl Default for TaskLimits {
     }
 }
 
-/// The circuit breaker of a failing tool. Bounds what a broken or malicious tool costs everybody else.
+/// The circuit breaker of a failing tool. Bounds what a broken or malicious tool costs all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct BreakerLimits {
-    /// Failures within the window, and at least as many as successes, that open the circuit; 0: never.
+    /// How many failures within the window open the circuit, if there are at least as many of them as successes. 0: it never
+    /// opens.
     pub failures: u32,
     #[serde(with = "humantime_serde")]
     pub within: Duration,
@@ -146,7 +149,7 @@ impl Default for PrincipalLimits {
 }
 
 impl PrincipalLimits {
-    /// Concurrent calls of the whole host.
+    /// How many calls the whole host runs at the same time.
     pub const ALL: u32 = 128;
 
     /// Refuses impossible limits; the error is a sentence.

@@ -14,7 +14,7 @@ pub struct HostPattern(String);
 pub struct HostPatternError(String);
 
 impl HostPattern {
-    /// Parses a pattern. A wildcard covers whole labels under a name of at least two labels.
+    /// Parses a pattern. A wildcard stands for one or more whole labels below a name of at least two labels.
     pub fn new(text: &str) -> Result<Self, HostPatternError> {
         let name = text.strip_prefix("*.");
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';

@@ -1,6 +1,6 @@
 //! Patterns over HTTP requests: methods, scheme, host, port and the beginning of the path.
 //!
-//! One grammar for what a manifest requests, what an operator grants and what `policy test` asks about:
+//! The same grammar serves for what a manifest requests, what an operator grants and what `policy test` asks about:
 //! `[METHOD[,METHOD...] ]SCHEME://HOST[:PORT][/PATH]`.
 
 use super::http_target::{HttpTarget, METHODS};
@@ -26,7 +26,7 @@ pub struct HttpPattern {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum HttpHost {
-    /// `*`: every name, but no IP address.
+    /// `*`: every host name, but no IP address.
     Any,
     Named(HostPattern),
     /// One IP address as written in URLs, in brackets for IPv6.
@@ -81,8 +81,8 @@ impl HttpPattern {
         &self.text
     }
 
-    /// Whether it covers this request. A path that ends in `/` covers everything below it; any other covers itself and
-    /// everything below it. What servers could read as another path is covered by the root path only.
+    /// Whether it covers this request. A path that ends in `/` covers everything below it; any other path covers itself, too. A
+    /// path that servers could read in different ways is covered only by the root path.
     pub fn covers(&self, target: &HttpTarget) -> bool {
         self.methods.contains(&target.method.as_str())
             && self.secure == target.secure
@@ -91,7 +91,7 @@ impl HttpPattern {
             && target.path.is_below(self.path.as_str())
     }
 
-    /// Whether the other pattern covers everything that this one covers. May say no when it cannot tell.
+    /// Whether the other pattern covers everything that this one covers. Returns false if it cannot tell.
     pub fn is_within(&self, other: &Self) -> bool {
         self.methods.iter().all(|method| other.methods.contains(method))
             && self.secure == other.secure
@@ -100,7 +100,8 @@ impl HttpPattern {
             && self.path.is_below(other.path.as_str())
     }
 
-    /// The host to name in a grant of a secret, which is sent over TLS or to this machine: none without a host name.
+    /// The host to name in a grant of a secret. `None` if the pattern has no host name, or if the secret would be sent neither
+    /// over TLS nor to this machine.
     pub fn secret_host(&self) -> Option<String> {
         match &self.host {
             HttpHost::Named(pattern) if self.secure || self.is_inside() => Some(pattern.as_str().to_owned()),
@@ -108,7 +109,8 @@ impl HttpPattern {
         }
     }
 
-    /// Whether it names this machine, or an address of a private network. Other names are known when they are resolved.
+    /// Whether it names this machine, or an address of a private network. Where other names lead is known only after they are
+    /// resolved.
     pub fn is_inside(&self) -> bool {
         match &self.host {
             HttpHost::Any => false,
@@ -144,7 +146,7 @@ impl HttpHost {
         if let Ok(address) = text.parse::<std::net::Ipv4Addr>() {
             return Ok(Self::Address(address.to_string()));
         }
-        // Some resolvers take other spellings of numbers for addresses.
+        // Some resolvers read other spellings of numbers as addresses.
         if text.rsplit('.').next().is_some_and(|last| last.starts_with(|c: char| c.is_ascii_digit())) {
             return Err(format!("`{text}` looks like an address, but is none"));
         }

@@ -1,7 +1,7 @@
-//! The method and URL of a request, parsed once and then used to decide, resolve and send.
+//! The method and URL of a request, parsed once. The result is used to decide, to resolve the name and to send.
 //!
-//! If two parts of a program parse a URL differently, a request can reach a host that was never allowed. So there is one
-//! parser, and URLs that other parsers may read differently are refused.
+//! If two parts of a program parse a URL differently, a request can reach a host that was never allowed. So there is only one
+//! parser, and it refuses URLs that other parsers may read differently.
 
 use super::RequestPath;
 use std::fmt;
@@ -9,18 +9,18 @@ use url::{Host, Url};
 
 /// The allowed methods. CONNECT would open a tunnel, and TRACE reveals request headers.
 pub(super) const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
-/// The longest URL, in bytes. Bounds what is logged, recorded and sent as one line.
+/// The longest URL, in bytes. Bounds what is logged, recorded in the audit log and sent as one line.
 const MAX_URL: usize = 8 << 10;
 
-/// A request as it is really sent, normalised.
+/// A request in the normalised form in which it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpTarget {
     pub method: String,
     pub secure: bool,
-    /// In lower case, after IDNA; addresses as URLs write them.
+    /// In lower case, after IDNA processing; an address is written as in URLs.
     pub host: String,
     pub port: u16,
-    /// Dot segments are resolved.
+    /// The path after its dot segments are resolved.
     pub path: RequestPath,
 }
 
@@ -52,11 +52,11 @@ impl HttpTarget {
         if !METHODS.contains(&method) {
             return Err(HttpUrlError::Method);
         }
-        // The WHATWG parser strips some of these, and other parsers do not.
+        // The WHATWG parser strips some of these characters, and other parsers do not.
         if url.chars().any(|c| c.is_whitespace() || c.is_control()) {
             return Err(HttpUrlError::Characters);
         }
-        // It also repairs `http:/host` and `http:host`.
+        // The WHATWG parser also repairs `http:/host` and `http:host`.
         let (scheme, rest) = url.split_once("://").ok_or(HttpUrlError::Scheme)?;
         let secure = match scheme.to_ascii_lowercase().as_str() {
             "https" => true,
@@ -67,7 +67,7 @@ impl HttpTarget {
         if authority.contains(['@', '\\']) {
             return Err(HttpUrlError::Authority);
         }
-        // It skips further slashes before the host, too.
+        // The WHATWG parser also skips further slashes before the host.
         if authority.is_empty() {
             return Err(HttpUrlError::Host);
         }
@@ -87,7 +87,7 @@ impl HttpTarget {
         Ok((target, url))
     }
 
-    /// Parses what an operator asks about, more leniently than a request; the error is a sentence.
+    /// Parses the URL of an operator's question, more leniently than that of a request; the error is a sentence.
     pub fn parse(method: &str, url: &str) -> Result<Self, String> {
         let parsed = Url::parse(url).map_err(|error| format!("`{url}` is no URL: {error}"))?;
         let secure = match parsed.scheme() {
@@ -116,7 +116,7 @@ impl fmt::Display for HttpTarget {
     }
 }
 
-/// Whether it is a valid DNS name. A trailing dot is refused: the name would differ for a pattern but not for a resolver.
+/// Whether it is a valid DNS name. A trailing dot is refused: a pattern would see another name, and a resolver the same one.
 fn is_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
     let label = |label: &str| !label.is_empty() && label.len() <= 63 && label.chars().all(plain);

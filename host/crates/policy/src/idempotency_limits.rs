@@ -1,4 +1,4 @@
-//! Limits of what is kept of calls with idempotency keys.
+//! Limits of what the host keeps about calls with idempotency keys.
 
 use bytesize::ByteSize;
 use serde::Deserialize;
@@ -7,23 +7,25 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct IdempotencyLimits {
-    /// How long a key is kept after its call has ended. Bounds the store; after it, the same key is a new call.
+    /// How long a key is kept after its call has ended. Bounds the store. After that time, the same key starts a new call.
     #[serde(with = "humantime_serde")]
     pub keep: Duration,
-    /// Keys of all. Bounds what clients leave behind that take a new key for each call.
+    /// Number of keys of all principals. Bounds what is left behind by clients that use a new key for each call.
     pub kept: u32,
-    /// Those of one principal. Bounds what one principal takes from the others: its own oldest ended key makes room.
+    /// Number of keys of one principal. Bounds what one principal takes from the others: beyond it, its own oldest ended key is
+    /// removed.
     pub per_principal: u32,
-    /// The result of one call; a larger one is not kept. Bounds what is read and sent each time a call is repeated.
+    /// Size of the result of one call; a larger one is not kept. Bounds what is read and sent each time a call is repeated.
     pub result: ByteSize,
-    /// What all of them take in the store. Bounds the disk that results fill: whoever has the most makes room.
+    /// Size of all results in the store. Bounds the disk that results fill: beyond it, the principal that has the most loses
+    /// keys.
     pub size: ByteSize,
 }
 
 impl IdempotencyLimits {
     /// The longest that `keep` may be.
     const LONGEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-    /// The largest that `result` may be: the store keeps values of this size.
+    /// The largest that `result` may be: the store keeps values up to this size.
     const LARGEST: ByteSize = ByteSize::mib(8);
 
     /// Refuses impossible limits; the error is a sentence.

@@ -1,8 +1,8 @@
 //! Who may do what, and how much of it: pure values and decisions that deny by default.
 //!
-//! Nothing here does I/O, waits, or knows wasmtime or MCP. Two keys must agree before a plugin may use a capability:
-//! what its manifest [requests](Requests) and what the operator [granted](Grants); the intersection is its
-//! [`Authority`]. The third key, the client's declaration on a request, narrows further at call time.
+//! Nothing here does I/O, waits, or knows wasmtime or MCP. Two parties must agree before a plugin may use a capability: the
+//! manifest [requests](Requests) it and the operator [grants](Grants) it. The intersection is the plugin's [`Authority`]. What
+//! the client declares on a request narrows it further, when the call is made.
 
 mod address;
 mod approval;

@@ -1,4 +1,4 @@
-//! The table of all limits of calls: whose each is, and what it bounds. `host/docs/limits.md` is made from it.
+//! The table of all limits of calls: the scope of each, and what it bounds. `host/docs/limits.md` is generated from it.
 
 use super::{
     BreakerLimits, FuelLimits, HttpGrant, HttpPattern, IdempotencyLimits, Limits, ParkedCallLimits, PrincipalLimits,
@@ -7,18 +7,18 @@ use super::{
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Whose a limit is.
+/// What a limit applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitScope {
-    /// What is used up: a call has it together with all calls below it.
+    /// An amount that is used up. A call shares it with all calls below it.
     Tree,
-    /// What one call holds at a moment, or does in one step.
+    /// An amount that one call has in use at a moment, or uses in one step.
     Call,
-    /// All calls of a plugin, or of a plugin for one principal.
+    /// An amount for all calls of a plugin, or for all calls of a plugin for one principal.
     Plugin,
-    /// The host, or one principal's share of it.
+    /// An amount for the whole host, or one principal's share of it.
     Host,
-    /// No amount.
+    /// A choice, not an amount.
     Setting,
 }
 
@@ -37,7 +37,7 @@ impl LimitScope {
 /// One limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitRow {
-    /// As in the configuration.
+    /// The key in the configuration.
     pub key: &'static str,
     pub default: String,
     pub scope: LimitScope,
@@ -52,7 +52,7 @@ fn time(time: Duration) -> String {
     humantime::format_duration(time).to_string()
 }
 
-/// All limits. The structs are taken apart without `..`: a new field needs a row.
+/// All limits. The structs are destructured without `..`, so that a new field needs a row.
 pub fn limit_table() -> Vec<LimitRow> {
     [of_calls(), of_grants(), fixed(), of_host()].concat()
 }
@@ -131,7 +131,7 @@ fn of_grants() -> Vec<LimitRow> {
     rows
 }
 
-/// Those that nothing sets.
+/// The limits that no setting changes.
 #[rustfmt::skip]
 fn fixed() -> Vec<LimitRow> {
     let fixed = |budget: TreeBudget| budget.limit(&Limits::default());
@@ -173,7 +173,7 @@ fn of_host() -> Vec<LimitRow> {
     ]
 }
 
-/// `host/docs/limits.md`.
+/// The text of `host/docs/limits.md`.
 pub fn limits_page() -> String {
     let mut page = String::from(
         "# Limits\n\n\
@@ -187,7 +187,7 @@ pub fn limits_page() -> String {
          | limit | default | of | bounds |\n|---|---|---|---|\n",
     );
     for LimitRow { key, default, scope, bounds } in limit_table() {
-        // Cannot fail: a String takes what is written.
+        // Cannot fail: writing to a `String` always succeeds.
         let _ = writeln!(page, "| `{key}` | {default} | {} | {bounds} |", scope.name());
     }
     page

@@ -1,5 +1,5 @@
-//! Limits of calls: of one with those below it, of one alone, and of all of a plugin, as `limit_table` says of each. Each
-//! says which attack or cost it bounds.
+//! Limits of calls: of a call with the calls below it, of a call alone, or of all calls of a plugin. `limit_table` names the
+//! scope of each.
 
 use super::exact_size::exact_size;
 use super::range::{check_duration, check_range};
@@ -12,10 +12,10 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Metering {
-    /// Exact and deterministic, about one unit per instruction; costs up to 2x in code made of tiny calls.
+    /// Exact and deterministic, about one unit per instruction. Code made of tiny calls takes up to 2x as long.
     #[default]
     Fuel,
-    /// CPU time, checked at every epoch tick; costs almost nothing, but no two runs measure the same.
+    /// CPU time, checked at every epoch tick. Costs almost nothing, but no two runs measure the same.
     Ticks,
 }
 
@@ -26,7 +26,7 @@ pub enum Overflow {
     /// The guest waits. Nothing is lost.
     #[default]
     Block,
-    /// The oldest queued chunk is dropped and counted. The guest never waits. For output that is useless when late.
+    /// The oldest queued chunk is dropped and counted. The guest never waits. For output that is useless once it is late.
     DropOldest,
 }
 
@@ -34,14 +34,14 @@ pub enum Overflow {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Limits {
-    /// The meter that stops a guest that never ends.
+    /// The meter that stops a guest that would never end.
     pub metering: Metering,
-    /// Fuel, under `metering = "fuel"`. Bounds endless loops; a billion is about a second.
+    /// Fuel, under `metering = "fuel"`. Bounds endless loops; a billion units last about a second.
     pub fuel: u64,
     /// CPU time, under `metering = "ticks"`. Bounds endless loops.
     #[serde(with = "humantime_serde")]
     pub cpu: Duration,
-    /// How often the user of a task may let its call use its fuel, or CPU time, once more. Bounds what users can add without the
+    /// How often the user of a task may renew the fuel, or the CPU time, of its call. Bounds what users can add without the
     /// operator.
     pub extensions: u32,
     /// Linear memory of all the instances of a call together. Bounds a guest that fills the host's memory.
@@ -51,7 +51,8 @@ pub struct Limits {
     /// computing.
     #[serde(with = "humantime_serde", skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Duration>,
-    /// Result and chunks of a call together. Bounds what one call puts on the wire and into the client's memory.
+    /// Size of the result and the chunks of a call together. Bounds what one call sends to the client and makes it keep in
+    /// memory.
     #[serde(serialize_with = "exact_size")]
     pub output: ByteSize,
     /// Size of one chunk. Bounds the queue for a slow reader.
@@ -61,56 +62,57 @@ pub struct Limits {
     pub chunks: u64,
     /// What happens to chunks that are read too slowly. The queue between guest and client is bounded either way.
     pub overflow: Overflow,
-    /// What the steps of its calls survive that are tasks; absent: as its manifest or `server.tasks.survive` says.
+    /// Which failures the steps of those of its calls survive that are tasks. Absent: its manifest decides, or
+    /// `server.tasks.survive`.
     pub survive: Option<Survive>,
-    /// Reverse calls under one request, at any depth, and as many requests to connected accounts. Bounds fan-out over the
-    /// agent's tools, and what others count against the user.
+    /// Reverse calls under one request, at any depth, and separately as many requests to connected accounts. Bounds how many of
+    /// the agent's tools one request calls, and what services count against the user.
     pub calls: u32,
     /// Depth of nested reverse calls. Bounds recursion through tools.
     pub depth: u32,
     /// Reverse calls that run at the same time at one depth; further ones wait. Bounds the instances and the load on the
     /// agent that one request causes.
     pub parallel: u32,
-    /// Bytes of arguments of all reverse calls under one request. Bounds what a guest makes others keep.
+    /// Bytes of arguments of all reverse calls under one request. Bounds what a guest makes the called side keep.
     #[serde(serialize_with = "exact_size")]
     pub call_arguments: ByteSize,
-    /// Bytes of results of all reverse calls under one request. Bounds what others make guest and host keep.
+    /// Bytes of results of all reverse calls under one request. Bounds what the called side makes guest and host keep.
     #[serde(serialize_with = "exact_size")]
     pub call_results: ByteSize,
-    /// Time that one request may wait for the client's tools, summed over its reverse calls; the deadline is paused
-    /// meanwhile. Bounds how long tools that never answer keep a request alive.
+    /// Time that one request may wait for the client's tools, summed over its reverse calls. The deadline is paused while it
+    /// waits. Bounds how long tools that never answer keep a request alive.
     #[serde(with = "humantime_serde")]
     pub reverse_call_wait: Duration,
     /// Questions to the client under one request, repeated ones included. Bounds how often a user is interrupted.
     pub questions: u32,
-    /// How long one question may wait for its answer; the deadline is paused meanwhile. Bounds how long an unanswered call
+    /// How long one question may wait for its answer. The deadline is paused while it waits. Bounds how long an unanswered call
     /// keeps its memory.
     #[serde(with = "humantime_serde")]
     pub answer_timeout: Duration,
-    /// By how much one request may grow files in granted directories; a new entry counts as 4 KiB. Bounds a guest that fills the
-    /// operator's disk.
+    /// How many bytes one request may add to files in granted directories; a new entry counts as 4 KiB. Bounds a guest that
+    /// fills the operator's disk.
     #[serde(serialize_with = "exact_size")]
     pub file_growth: ByteSize,
-    /// Files and directories that a call may have open. Bounds the descriptors that others need.
+    /// Files and directories that a call may have open. Bounds how many of the process's file descriptors one call takes.
     pub open_files: u32,
     /// Log bytes. Bounds a guest that fills the operator's disk.
     #[serde(serialize_with = "exact_size")]
     pub log: ByteSize,
-    /// Log lines. As `log`, for empty lines.
+    /// Number of log lines. Bounds the same as `log` where the lines are empty.
     pub log_lines: u64,
-    /// Handles that a component may hold. Bounds what the host holds behind them: up to 128 KiB for a request's headers or
-    /// a stream's buffer.
+    /// Handles that a component may hold. Bounds the memory that the host keeps for them: up to 128 KiB for a request's headers
+    /// or a stream's buffer.
     pub handles: u64,
-    /// Table elements of all instances. Bounds host memory that linear memory does not count.
+    /// Table elements of all instances. Bounds host memory that is not counted as linear memory.
     pub table_elements: u64,
-    /// Size of one transfer between guest and host. Bounds host allocations whose size a guest chooses.
+    /// Size of one transfer between guest and host. Bounds allocations of the host whose size a guest chooses.
     #[serde(serialize_with = "exact_size")]
     pub hostcall: ByteSize,
-    /// Concurrent calls by clients. Bounds what slow calls of one plugin take from other plugins.
+    /// Calls by clients that run at the same time. Bounds what slow calls of one plugin take from other plugins.
     pub concurrent: u32,
     /// Calls that wait for a slot. Bounds the memory of their requests; further calls are refused at once.
     pub queue: u32,
-    /// How often its tools may be called by all callers together; absent: unlimited.
+    /// How often all callers together may call its tools; absent: unlimited.
     pub rate: Option<Rate>,
     /// When the circuit breaker opens for a failing tool.
     pub breaker: BreakerLimits,
@@ -153,15 +155,15 @@ impl Default for Limits {
     }
 }
 
-/// The longest that a call may take or compute: as long as a task may.
+/// The longest that a call may take or compute: the same as for a task.
 const LONGEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 impl Limits {
-    /// The most linear memory any plugin can be given; the pool's slots are this large.
+    /// The most linear memory that any plugin can be given. Each slot of the instance pool is this large.
     pub const MEMORY_CEILING: ByteSize = ByteSize::mib(256);
-    /// The most table elements any plugin can be given, likewise.
+    /// The most table elements that any plugin can be given. Each slot of the instance pool has this many.
     pub const TABLE_ELEMENTS_CEILING: u64 = 1_000_000;
-    /// The most concurrent calls of any plugin: never all that the host runs.
+    /// The most concurrent calls of any plugin. It is less than what the host runs, so one plugin never takes all of it.
     pub const CONCURRENT_CEILING: u32 = 120;
 
     /// How long a call may take.
@@ -169,8 +171,8 @@ impl Limits {
         self.deadline.unwrap_or(Duration::from_secs(30))
     }
 
-    /// How long a call may take that becomes a task, of a tool that says that it may run long. An operator who has set a deadline
-    /// has set it for these calls, too.
+    /// How long a call may take that becomes a task because its tool declares that it may run long. A deadline that the
+    /// operator has set holds for these calls, too.
     pub fn task_deadline(&self) -> Duration {
         self.deadline.unwrap_or(Duration::from_secs(60 * 60))
     }
@@ -187,7 +189,7 @@ impl Limits {
         check_range("limits.chunk", self.chunk, ByteSize::b(1)..=ByteSize::mib(4))?;
         check_range("limits.chunks", self.chunks, 0..=10_000_000)?;
         check_range("limits.calls", self.calls, 0..=100_000)?;
-        // Each nested call holds an instance and some host stack.
+        // Each nested call holds an instance and some stack of the host.
         check_range("limits.depth", self.depth, 0..=32)?;
         check_range("limits.parallel", self.parallel, 1..=64)?;
         check_range("limits.call-arguments", self.call_arguments, ByteSize::b(0)..=ByteSize::mib(256))?;
@@ -204,7 +206,7 @@ impl Limits {
         check_range("limits.hostcall", self.hostcall, ByteSize::kib(4)..=ByteSize::mib(128))?;
         check_range("limits.concurrent", self.concurrent, 1..=Self::CONCURRENT_CEILING)?;
         check_range("limits.queue", self.queue, 0..=100_000)?;
-        // Each failure in the window is remembered.
+        // The host remembers each failure in the window.
         check_range("limits.breaker.failures", self.breaker.failures, 0..=1_000)?;
         time("limits.breaker.within", self.breaker.within, Duration::from_secs(3600))?;
         time("limits.breaker.open", self.breaker.open, Duration::from_secs(3600))?;

@@ -22,13 +22,13 @@ pub enum LineageError {
     Depth(u32),
     #[error("this request has made {0} reverse calls already, which is the limit")]
     Calls(u32),
-    /// Too many bytes to the agent's tools.
+    /// Too many bytes were sent to the agent's tools.
     #[error("the arguments of this request's reverse calls would exceed {0} bytes in all, which is the limit")]
     Arguments(u64),
-    /// Too many bytes from them.
+    /// Too many bytes were received from them.
     #[error("the results of this request's reverse calls exceed {0} bytes in all, which is the limit")]
     Results(u64),
-    /// Waited for too long; milliseconds.
+    /// The request has waited too long; in milliseconds.
     #[error("this request has waited for the agent's tools for {0} ms in all, which is the limit")]
     Waiting(u64),
 }
@@ -39,7 +39,7 @@ struct Tree {
     private: SeenOrigins,
 }
 
-/// Wakes a task when a tree has seen private results of another origin. Dropped, it holds on to nothing.
+/// Wakes a task when its tree of calls has seen private results of another origin. When it is dropped, the task is forgotten.
 #[derive(Debug)]
 pub struct PrivateWatch {
     lineage: Lineage,
@@ -51,18 +51,18 @@ pub struct PrivateWatch {
 struct Chain {
     name: Arc<str>,
     budgets: CallBudgets,
-    /// Requests that it has sent, with the calls below it. Each grant says how many the whole tree may send.
+    /// Requests that this call and the calls below it have sent. Each grant limits how many the whole tree may send.
     requests: AtomicU32,
-    /// What it has asked of models, likewise.
+    /// What this call and the calls below it have asked of models.
     sampled: Mutex<SampleUsage>,
     above: Above,
-    /// Fuel that calls below have used and this call has not been charged for yet.
+    /// Fuel that calls below have used and that this call has not been charged for yet.
     owed: AtomicU64,
-    /// Fuel of this call that its caller knows of.
+    /// Fuel of this call that has been reported to its caller.
     reported: AtomicU64,
 }
 
-/// What is above a call: its caller, or for a root call what its tree shares.
+/// What is above a call: its caller or, for a root call, the state that its tree shares.
 #[derive(Debug)]
 enum Above {
     Caller(Arc<Chain>),
@@ -91,7 +91,8 @@ impl Chain {
         self.calls().map(|call| &call.name)
     }
 
-    /// Takes all of `amount` from this call and its callers, or nothing and fails with the limit that was reached.
+    /// Takes the whole `amount` from this call and its callers. Takes nothing if one has too little left, and fails with its
+    /// limit.
     fn take(&self, budget: TreeBudget, amount: u64) -> Result<(), u64> {
         for (paid, call) in self.calls().enumerate() {
             if let Err(limit) = call.budgets.take(budget, amount) {
@@ -126,7 +127,7 @@ impl Lineage {
         Self { chain, depth_limit: limits.depth, parallel: limits.parallel }
     }
 
-    /// Extends the chain by a call and counts it. Fails for cycles, and at the limits of depth, calls and argument bytes.
+    /// Extends the chain by a call and counts it. Fails for cycles, and at the limits of depth, calls and bytes of arguments.
     pub fn descend(&self, tool: impl Into<Arc<str>>, arguments: u64) -> Result<Self, LineageError> {
         let tool = tool.into();
         if self.chain.names().any(|name| *name == tool) {
@@ -143,7 +144,7 @@ impl Lineage {
         Ok(Self { chain, ..self.clone() })
     }
 
-    /// The share of each of `calls` concurrent calls, so that at no depth more run at once than one call may make.
+    /// The share of each of `calls` concurrent calls. All of them together run no more calls at a depth than one call may.
     pub fn split(mut self, calls: usize) -> Self {
         let calls = u32::try_from(calls).unwrap_or(u32::MAX).clamp(1, self.parallel.max(1));
         self.parallel = (self.parallel / calls).max(1);
@@ -154,7 +155,7 @@ impl Lineage {
         self.chain.tree()
     }
 
-    /// Applies the limits of the called plugin; they can only tighten. To be done before the call uses anything.
+    /// Applies the limits of the called plugin, which can only tighten. Must happen before the call uses anything.
     pub fn with_limits(mut self, limits: &Limits) -> Self {
         self.depth_limit = self.depth_limit.min(self.depth() + limits.depth);
         self.parallel = self.parallel.min(limits.parallel);
@@ -162,23 +163,23 @@ impl Lineage {
         self
     }
 
-    /// Takes all of `amount` from the budgets of this call and of its callers, or nothing and fails with the limit that was
-    /// reached.
+    /// Takes the whole `amount` from the budgets of this call and of its callers. Takes nothing if one of them has too little
+    /// left, and fails with the limit of that one.
     pub fn take(&self, budget: TreeBudget, amount: u64) -> Result<(), u64> {
         self.chain.take(budget, amount)
     }
 
-    /// Counts what was used already, as far as something is left.
+    /// Counts an amount that is already used. A budget that has less left becomes empty.
     pub fn take_up_to(&self, budget: TreeBudget, amount: u64) {
         self.chain.calls().for_each(|call| call.budgets.take_up_to(budget, amount));
     }
 
-    /// Gives back what was taken and not used.
+    /// Gives back an amount that was taken and not used.
     pub fn give_back(&self, budget: TreeBudget, amount: u64) {
         self.chain.calls().for_each(|call| call.budgets.give_back(budget, amount));
     }
 
-    /// What this call has used, with the calls below it.
+    /// How much this call and the calls below it have used.
     pub fn used(&self, budget: TreeBudget) -> u64 {
         self.chain.budgets.used(budget)
     }
@@ -189,8 +190,8 @@ impl Lineage {
         payer.take(TreeBudget::Results, result).map_err(LineageError::Results)
     }
 
-    /// Tells the caller how much fuel this call has used so far, with the calls below it. To be done as soon as it is known:
-    /// a caller that is stopped meanwhile has to pay too.
+    /// Reports to the caller how much fuel this call has used so far, with the calls below it. Must happen as soon as it is
+    /// known: a caller that is stopped meanwhile has to pay too.
     pub fn report_fuel(&self, used: u64) {
         if let Some(caller) = self.chain.caller() {
             let known = self.chain.reported.fetch_max(used, Ordering::Relaxed);
@@ -198,7 +199,7 @@ impl Lineage {
         }
     }
 
-    /// What calls below have reported since this was asked last.
+    /// The fuel that calls below have reported since the last time this was called.
     pub fn take_owed_fuel(&self) -> u64 {
         self.chain.owed.swap(0, Ordering::Relaxed)
     }
@@ -269,7 +270,7 @@ impl Lineage {
 }
 
 impl PrivateWatch {
-    /// Wakes this task once, instead of the one before.
+    /// Wakes this task once. It replaces the task that was given before.
     pub fn wake(&self, task: &Waker) {
         self.lineage.tree().private.wait(self.number, task.clone());
     }
@@ -346,7 +347,7 @@ mod tests {
         }
     }
 
-    /// The root may use ten, the plugin in the middle four.
+    /// The root may use ten, and the plugin in the middle four.
     #[test]
     fn each_budget_is_paid_by_all_callers() {
         let few = |amount: u64| Limits {

@@ -9,26 +9,26 @@ use std::sync::Arc;
 pub struct PluginSpec {
     pub id: PluginId,
     pub source: PathBuf,
-    /// The only bytes that may be in that file; none: whatever is there, which is for one's own plugins.
+    /// The file must have this digest. None accepts any content, which is for plugins that one develops oneself.
     pub digest: Option<Digest>,
-    /// Of an installed plugin: of everything it said it offers when the operator agreed to it.
+    /// For an installed plugin: the digest of everything that it declared to offer when the operator agreed to it.
     pub definitions: Option<Digest>,
-    /// Whose data it finds.
+    /// The key of the data that it reads and writes.
     pub data: DataKey,
     /// Whether its tools are exposed as `<plugin>__<tool>`.
     pub prefix: bool,
-    /// Whether what an agent-side tool answers is for its caller and the caller's client only.
+    /// Whether the answers of an agent-side tool are only for its caller and the caller's client.
     pub private: bool,
     pub grants: Grants,
-    /// Tools whose calls are known by an argument: the name of each tool, and that of the argument which is the idempotency key
-    /// of its calls.
+    /// Tools whose calls are identified by an argument: maps the name of each tool to the name of the argument that holds the
+    /// idempotency key.
     pub idempotency: BTreeMap<String, String>,
-    /// The ceilings of its calls, which each of them shares.
+    /// The limits of its calls. All calls share this one copy.
     pub limits: Arc<Limits>,
 }
 
 impl PluginSpec {
-    /// Whether `portcullis plugin install` brought it here: the host keeps its file, and the lock file names it.
+    /// Whether `portcullis plugin install` installed it: then the host keeps its file, and the lock file names it.
     pub fn is_installed(&self) -> bool {
         self.definitions.is_some()
     }

@@ -3,11 +3,11 @@
 use super::names::is_name;
 use std::sync::Arc;
 
-/// Where a plugin stands in the configuration: under `[plugins.NAME]` or `[agent.NAME]`.
+/// Where a plugin is configured: under `[plugins.NAME]` or `[agent.NAME]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
     Server,
-    /// An agent-side tool: callable by granted plugins, not exposed.
+    /// An agent-side tool: granted plugins can call it, and clients do not see it.
     Agent,
 }
 
@@ -30,7 +30,7 @@ pub struct PluginId {
 }
 
 impl PluginId {
-    /// With a name that can be part of tools' names, grants and addresses; the error is a sentence.
+    /// Checks that the name can be part of tools' names, grants and addresses; the error is a sentence.
     pub fn new(side: Side, name: &str) -> Result<Self, String> {
         if !is_name(name, 32, "-_") || name.contains("__") {
             return Err("the name must be 1 to 32 of A-Z a-z 0-9 - _, without `__`".into());
@@ -43,8 +43,8 @@ impl PluginId {
         format!("{}.{}", self.side.table(), self.name)
     }
 
-    /// The name of one of its functions in a chain of calls. That of an agent tool is the name by which plugins call it, so
-    /// that cycles are found.
+    /// The name of one of its functions in a chain of calls. For an agent tool it is the name by which plugins call it, so that
+    /// cycles are detected.
     pub fn full_name(&self, function: &str) -> String {
         match self.side {
             Side::Server => [self.side.table(), ".", &self.name, ".", function].concat(),
@@ -52,7 +52,7 @@ impl PluginId {
         }
     }
 
-    /// How an operator names it on the command line: `files`, or `agent.notes` on the agent's side.
+    /// How an operator names it on the command line: `files`, or `agent.notes` for a plugin of the agent's side.
     pub fn cli_name(&self) -> String {
         match self.side {
             Side::Server => self.name.to_string(),
@@ -60,7 +60,7 @@ impl PluginId {
         }
     }
 
-    /// Whether an operator who says this means it.
+    /// Whether this text, as an operator writes it, names the plugin.
     pub fn is_named(&self, name: &str) -> bool {
         *self.name == *name || self.table() == name
     }

@@ -1,4 +1,4 @@
-//! On whose behalf calls run.
+//! The identities that calls run for.
 
 use std::sync::{Arc, LazyLock};
 
@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 pub struct Principal(Arc<str>);
 
 impl Principal {
-    /// The user who started the process: over stdio, and on the command line.
+    /// The user who started the process. It owns all calls over stdio and on the command line.
     pub fn local() -> Self {
         Self("local".into())
     }
@@ -29,12 +29,12 @@ impl Principal {
         Self(format!("{source}:{name}").into())
     }
 
-    /// One that this host has stored as text.
+    /// An identity that this host has stored as text.
     pub fn from_stored(text: &str) -> Self {
         Self(text.into())
     }
 
-    /// As text, for logs and for guests.
+    /// The identity as text, for logs and for guests.
     pub fn as_str(&self) -> &str {
         &self.0
     }

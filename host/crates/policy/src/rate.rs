@@ -72,7 +72,7 @@ impl TokenBucket {
         Self { left: f64::from(rate.times), at: now }
     }
 
-    /// Takes a token; fails with the time until the next one.
+    /// Takes a token. Fails with the time until the next one is available.
     pub fn take(&mut self, rate: Rate, now: Instant) -> Result<(), Duration> {
         let each = rate.per.as_secs_f64() / f64::from(rate.times);
         let passed = now.saturating_duration_since(self.at).as_secs_f64();
@@ -85,7 +85,7 @@ impl TokenBucket {
         Ok(())
     }
 
-    /// Whether it is full again, so that it need not be kept.
+    /// Whether it is full again: then it need not be kept, because a new bucket is the same.
     pub fn is_full(&self, rate: Rate, now: Instant) -> bool {
         let each = rate.per.as_secs_f64() / f64::from(rate.times);
         self.left + now.saturating_duration_since(self.at).as_secs_f64() / each >= f64::from(rate.times)
@@ -123,7 +123,7 @@ mod tests {
         // Unused tokens do not add up beyond the burst.
         let rested = start + Duration::from_secs(3600);
         assert_eq!((0..9).filter(|_| bucket.take(rate, rested).is_ok()).count(), 4);
-        // Two threads may read the clock in another order than they take tokens.
+        // Two threads may read the clock in one order and take tokens in another.
         assert!(bucket.take(rate, start).is_err());
     }
 }

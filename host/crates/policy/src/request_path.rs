@@ -1,12 +1,13 @@
 //! The path of a request, and whether every server reads it in the same way.
 //!
 //! A grant names the beginning of a path. Proxies and servers decode paths, normalise them and cut parts off, each in its own
-//! way: what is below `/v1/` for one may be `/admin` for another. So a path that could be read in another way is below no
-//! prefix.
+//! way: one server reads a path as below `/v1/`, and another reads the same path as `/admin`. So a path that could be read in
+//! more than one way is below no prefix except `/`.
 
 use std::fmt;
 
-/// How often a path may be percent-encoded repeatedly.
+/// How often a segment of a path is percent-decoded to check it. If the last decoding still changes it, it is nested too
+/// deeply.
 const MAX_DECODINGS: usize = 4;
 
 /// An absolute path, without query.
@@ -50,8 +51,8 @@ impl RequestPath {
         self.checked
     }
 
-    /// Whether it is below a prefix for every server. `/v1/` covers everything below it, `/v1` also itself, `/` whatever
-    /// there is.
+    /// Whether every server reads it as below this prefix. `/v1/` covers everything below it, `/v1` covers itself as well, and
+    /// `/` covers every path.
     pub fn is_below(&self, prefix: &str) -> bool {
         let after = |start| self.text.strip_prefix(start);
         let below = match prefix.strip_suffix('/') {
@@ -82,7 +83,7 @@ fn check(path: &str) -> Result<(), RequestPathError> {
     path.split('/').try_for_each(check_segment)
 }
 
-/// Checks that a segment is a plain name, however often it is decoded.
+/// Checks that a segment is a plain name, however often a server decodes it.
 fn check_segment(segment: &str) -> Result<(), RequestPathError> {
     let mut text = segment.to_owned();
     for _ in 0..MAX_DECODINGS {
@@ -101,13 +102,13 @@ fn check_segment(segment: &str) -> Result<(), RequestPathError> {
     Err(RequestPathError::Nested)
 }
 
-/// The last four look like slashes, and some servers make slashes of them.
+/// The last four look like slashes, and some servers turn them into slashes.
 fn is_separator(c: char) -> bool {
     matches!(c, '/' | '\\' | '\u{2044}' | '\u{2215}' | '\u{ff0f}' | '\u{ff3c}')
 }
 
-/// Whether some server reads a name as `.` or `..`. Some cut off what follows `;`, a decoded `?` or `#`, or white space and
-/// more dots; some make dots of what looks like them.
+/// Whether some server reads a name as `.` or `..`. Some servers cut off what follows `;`, a decoded `?` or `#`, or white space
+/// and more dots. Some turn characters that look like dots into dots.
 fn is_dots(name: &str) -> bool {
     let is_dot = |c| matches!(c, '.' | '\u{2024}'..='\u{2026}' | '\u{3002}' | '\u{fe52}' | '\u{ff0e}' | '\u{ff61}');
     let name = name.split([';', '?', '#']).next().unwrap_or_default();
@@ -188,10 +189,10 @@ mod tests {
             "/v1/%e3%80%82%e3%80%82/admin",
             "/v1/..%ef%bc%8fadmin",
             "/v1/..%e2%88%95admin",
-            // Too long forms of `.` in UTF-8.
+            // Overlong encodings of `.` in UTF-8.
             "/v1/%c0%ae%c0%ae/admin",
             "/v1/%u002e%u002e/admin",
-            // Many decoders leave alone what they cannot decode.
+            // Many decoders leave sequences alone that they cannot decode.
             "/v1/%25zz%252f%252e%252e%252fadmin",
             "/v1/..%00/admin",
             "/v1/a%0ab",

@@ -1,4 +1,4 @@
-//! What looks like a secret: a plugin that is granted such a variable would have it.
+//! Recognises what looks like a secret: a plugin that is granted such a variable would get the secret.
 
 /// Words in the name of a variable that suggest a secret.
 const WORDS: [&str; 13] = [
@@ -16,7 +16,7 @@ const WORDS: [&str; 13] = [
     "PAT",
     "PASSPHRASE",
 ];
-/// What variables with the address of a service are named after. The address usually has a password in it.
+/// Words in the names of variables that hold the address of a service. The address usually contains a password.
 const SERVICES: [&str; 12] = [
     "DATABASE",
     "DB",
@@ -32,7 +32,7 @@ const SERVICES: [&str; 12] = [
     "ELASTICSEARCH",
 ];
 const ADDRESSES: [&str; 3] = ["URL", "URI", "CONNECTION"];
-/// How tokens of widespread services begin.
+/// Prefixes of the tokens of widely used services.
 const TOKENS: [&str; 17] = [
     "ghp_",
     "gho_",
@@ -52,7 +52,7 @@ const TOKENS: [&str; 17] = [
     "pypi-",
     "hf_",
 ];
-/// A shorter text is no token.
+/// A shorter text is not taken for a token.
 const SHORTEST_TOKEN: usize = 16;
 
 /// Whether the name of a variable suggests a secret.
@@ -64,15 +64,15 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
         || (has(&SERVICES) && has(&ADDRESSES))
 }
 
-/// What in the value of a variable is a secret by its shape, if something is.
+/// What in the value of a variable has the shape of a secret. `None` if nothing has.
 pub fn secret_in_value(value: &str) -> Option<&'static str> {
     let value = value.trim();
-    // What stands before the `@` of an address.
+    // The user info, which stands before the `@` of an address.
     let mut users = value.split("://").skip(1).filter_map(|rest| {
         let authority = rest.split(['/', '?', '#']).next()?;
         authority.rsplit_once('@').map(|(user, _)| user)
     });
-    // `git@` says nothing; a long user is a token.
+    // A short user such as `git@` is no secret; a long one is a token.
     let is_secret = |user: &str| {
         user.split_once(':').is_some_and(|(_, password)| !password.is_empty()) || user.len() >= SHORTEST_TOKEN
     };

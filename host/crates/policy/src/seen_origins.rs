@@ -1,4 +1,4 @@
-//! What a tree of calls has seen of private results, and who waits for it to see more.
+//! The origins whose private results a tree of calls has seen, and the tasks that wait for another one.
 
 use super::{Origin, PrivateOrigins};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ pub(super) struct SeenOrigins(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     origins: PrivateOrigins,
-    /// Tasks by the numbers of those who wait.
+    /// The waiting tasks, by number.
     waiting: BTreeMap<u64, Waker>,
     numbers: u64,
 }
@@ -21,7 +21,7 @@ impl SeenOrigins {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes all who wait if the origin is new.
+    /// Adds an origin. If it is new, all waiting tasks are woken.
     pub(super) fn mark(&self, origin: Origin) {
         let mut state = self.state();
         if state.origins.insert(origin) {
@@ -35,14 +35,14 @@ impl SeenOrigins {
         self.state().origins.clone()
     }
 
-    /// A number to wait under.
+    /// A new number to wait under.
     pub(super) fn next_number(&self) -> u64 {
         let mut state = self.state();
         state.numbers += 1;
         state.numbers
     }
 
-    /// Wakes this task once, instead of the one before.
+    /// Wakes this task once. It replaces the task that waited under this number before.
     pub(super) fn wait(&self, number: u64, task: Waker) {
         self.state().waiting.insert(number, task);
     }

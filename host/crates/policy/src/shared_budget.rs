@@ -1,18 +1,18 @@
-//! A budget for calls that begin and end on their own.
+//! A budget that several calls share which begin and end independently.
 
 use super::{Budget, BudgetUsage};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Fuel and CPU time that several calls share. Each gets half of what is left when it begins, so that a concurrent call
-/// gets some too, and gives back what it did not use.
+/// Fuel and CPU time that several calls share. Each call gets half of what is left when it begins, so that a concurrent call
+/// gets some too. It gives back what it did not use.
 #[derive(Debug)]
 pub struct SharedBudget {
     initial: BudgetShare,
     state: Mutex<State>,
 }
 
-/// What one of the calls may use. One that is never settled counts as used.
+/// What one of the calls may use. A share that is never settled counts as used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetShare {
     pub fuel: Option<u64>,
@@ -22,7 +22,7 @@ pub struct BudgetShare {
 #[derive(Debug)]
 struct State {
     left: BudgetShare,
-    /// CPU time of calls that ran within the call that pays, which has counted it already.
+    /// CPU time of calls that ran while the paying call itself was running, which has counted that time already.
     within_payer: Duration,
 }
 
@@ -44,7 +44,7 @@ impl SharedBudget {
         half
     }
 
-    /// Ends a call that had this share.
+    /// Ends a call that had this share, and gives back what it did not use.
     pub fn settle(&self, share: BudgetShare, used: BudgetUsage) {
         let mut state = self.state();
         let unused = share.fuel.map(|fuel| fuel.saturating_sub(used.as_fuel()));
@@ -54,7 +54,7 @@ impl SharedBudget {
         state.within_payer += used.cpu.saturating_sub(used.elsewhere);
     }
 
-    /// What all calls used. One that still runs counts with its whole share.
+    /// What all calls have used. A call that still runs counts with its whole share.
     pub fn used(&self) -> BudgetUsage {
         let State { left, within_payer } = &*self.state();
         let fuel = self.initial.fuel.zip(left.fuel).map(|(initial, left)| initial.saturating_sub(left));
@@ -78,7 +78,7 @@ mod tests {
         let (first, second) = (shared.reserve(), shared.reserve());
         assert_eq!((first.fuel, second.fuel, first.cpu), (Some(500), Some(250), None));
         shared.settle(first, BudgetUsage { fuel: Some(100), cpu: SECOND, elsewhere: Duration::ZERO });
-        // Half of 250 and the 400 that the first did not use.
+        // Half of the sum of 250 and the 400 that the first call did not use.
         let third = shared.reserve();
         assert_eq!(third.fuel, Some(325));
         // A call's last step may exceed its share.

@@ -32,7 +32,7 @@ impl ToolPattern {
         self.0.covers(name)
     }
 
-    /// Whether the other pattern covers everything that this one covers. May say no when it cannot tell.
+    /// Whether the other pattern covers everything that this one covers. Returns false if it cannot tell.
     pub fn is_within(&self, other: &Self) -> bool {
         let literal = !self.as_str().contains(['*', '?', '[', ']', '{', '}', '\\', '!']);
         self == other || (literal && other.covers(self.as_str()))

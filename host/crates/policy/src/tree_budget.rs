@@ -1,17 +1,17 @@
-//! What a call uses up together with the calls below it.
+//! The amounts that a call uses up together with the calls below it.
 
 use super::Limits;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Refusals that get their own records and log lines; further ones are counted. Bounds what plugins write to the disk by
-/// repeating what they may not do.
+/// Refusals that get an audit record and a log line each; further ones are only counted. Bounds what plugins write to the disk
+/// by repeating what they may not do.
 const REFUSALS: u64 = 256;
-/// Spans besides those of the calls themselves; further ones are counted. Bounds what plugins send to the collector, where
+/// Spans besides those of the calls themselves; further ones are only counted. Bounds what plugins send to the collector, where
 /// it could crowd out the spans of others.
 const SPANS: u64 = 256;
 
-/// What is used up, and never given back while the call lasts. A call pays from its own budget and from those of all its
-/// callers, so that nobody gets more by calling.
+/// Amounts that are used up and do not come back while the call lasts. A call pays from its own budget and from those of all
+/// its callers, so that nobody gets more by calling others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TreeBudget {
     Calls,
@@ -47,7 +47,7 @@ impl TreeBudget {
         Self::Spans,
     ];
 
-    /// What one call of a plugin gets, with the calls below it.
+    /// How much one call of a plugin gets, together with the calls below it.
     pub fn limit(self, limits: &Limits) -> u64 {
         match self {
             Self::Calls | Self::AccountRequests => limits.calls.into(),
@@ -79,7 +79,7 @@ impl CallBudgets {
         Self::with(|budget| budget.limit(limits))
     }
 
-    /// Of a call whose limits are not known, or that has none but its callers'.
+    /// For a call whose limits are not known yet, or that has no limits besides those of its callers.
     pub(super) fn unlimited() -> Self {
         Self::with(|_| u64::MAX)
     }
@@ -89,7 +89,7 @@ impl CallBudgets {
         Self(TreeBudget::ALL.map(|budget| counter(limit(budget))))
     }
 
-    /// Lowers the budgets to these limits. Nothing has been used yet.
+    /// Lowers the budgets to these limits. Must happen before anything is used.
     pub(super) fn tighten(&self, limits: &Limits) {
         for budget in TreeBudget::ALL {
             let (Counter { left, limit }, lower) = (self.counter(budget), budget.limit(limits));
@@ -102,7 +102,7 @@ impl CallBudgets {
         &self.0[budget as usize]
     }
 
-    /// Takes all of `amount`, or nothing and fails with the limit.
+    /// Takes the whole `amount`. If less is left, takes nothing and fails with the limit.
     pub(super) fn take(&self, budget: TreeBudget, amount: u64) -> Result<(), u64> {
         let taken = |left: u64| left.checked_sub(amount);
         let took = self.counter(budget).left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken);
@@ -111,11 +111,11 @@ impl CallBudgets {
 
     pub(super) fn take_up_to(&self, budget: TreeBudget, amount: u64) {
         let taken = |left: u64| Some(left.saturating_sub(amount));
-        // Cannot fail: the closure always gives a value.
+        // Cannot fail: the closure always returns a value.
         let _ = self.counter(budget).left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken);
     }
 
-    /// Gives back what was taken and not used.
+    /// Gives back an amount that was taken and not used.
     pub(super) fn give_back(&self, budget: TreeBudget, amount: u64) {
         self.counter(budget).left.fetch_add(amount, Ordering::Relaxed);
     }

@@ -15,7 +15,7 @@ impl WithdrawnList {
     }
 
     /// Adds the entries of a text, one `sha256:<digest> <reason>` per line; empty lines and `#` comments are skipped. An
-    /// invalid line is an error, because it might be the one that matters. The error is a sentence.
+    /// invalid line is an error, because it might name the component that must not run. The error is a sentence.
     pub fn with_lines(mut self, text: &str) -> Result<Self, String> {
         for (at, line) in text.lines().enumerate() {
             let line = line.trim();

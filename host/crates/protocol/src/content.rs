@@ -1,4 +1,4 @@
-//! Content to and from MCP content blocks.
+//! Converts content to and from MCP content blocks.
 
 use crate::names::OWN_META_PREFIX;
 use base64::Engine as _;
@@ -9,7 +9,7 @@ use runtime::imports::{
 };
 use serde_json::{Map, Value};
 
-/// Members that are passed on.
+/// Members of a block that are passed on unchanged.
 const META: &str = "_meta";
 const ICONS: &str = "icons";
 
@@ -59,7 +59,7 @@ fn take_meta(members: &mut Map<String, Value>) -> Option<MetaObject> {
     members.remove(META).and_then(|meta| meta.as_object().cloned()).map(MetaObject)
 }
 
-/// Where the author does not say what a text is, nothing is said: the library would call it plain.
+/// If the author names no media type for a text, none is set: the library would call it plain text.
 pub fn to_resource_contents(resource: EmbeddedResource) -> ResourceContents {
     let EmbeddedResource { uri, mime_type, body, meta } = resource;
     let meta = meta.map(MetaObject);
@@ -99,7 +99,7 @@ pub fn to_icons(icons: &[Icon]) -> Option<Vec<m::Icon>> {
 pub fn to_annotations(hints: Annotations) -> m::Annotations {
     let mut converted = m::Annotations::default();
     converted.audience = (!hints.audience.is_empty()).then(|| hints.audience.into_iter().map(to_role).collect());
-    // Checked to be within 0 and 1, where f32 is as good as the wire needs.
+    // The priority was checked to be within 0 and 1, where f32 is precise enough.
     converted.priority = hints.priority.map(|priority| priority as f32);
     converted.last_modified = hints.last_modified;
     converted
@@ -153,7 +153,7 @@ pub fn from_block(block: ContentBlock) -> Result<Content, String> {
     Ok(Content { data, annotations, passed_on: Some(passed_on).filter(|members| !members.is_empty()) })
 }
 
-/// What others say in their own names.
+/// The `_meta` of others, without the keys that only this host may write.
 fn foreign_meta(mut meta: MetaObject) -> Option<Map<String, Value>> {
     meta.0.retain(|key, _| !key.starts_with(OWN_META_PREFIX));
     Some(meta.0).filter(|meta| !meta.is_empty())

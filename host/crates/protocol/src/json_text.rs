@@ -1,17 +1,18 @@
-//! What can be told of a JSON text before it is parsed: how deeply it is nested, what it will take of memory, and, where it cannot
-//! be parsed, one of its members.
+//! Finds out about a JSON text before it is parsed: how deeply it is nested, how much memory it will take, and, if it cannot be
+//! parsed, the text of one member.
 
-/// No honest message is deeper. serde_json itself stops at 128, and each level costs all that walk the value stack space.
+/// No legitimate message is deeper. serde_json itself stops at 128, and every function that walks the value needs stack space
+/// for each level.
 pub const MAX_DEPTH: usize = 64;
 
-/// The most that a value takes in memory besides its text, in bytes, in an array that has room to grow.
+/// The largest size of a value in memory besides its text, in bytes, in an array that has room to grow.
 const VALUE: usize = 128;
-/// The most that an object takes besides its members: its table has room for some of them from the start.
+/// The largest size of an object besides its members: its table has room for some of them from the start.
 const OBJECT: usize = 512;
-/// A text that is shorter is little memory, whatever is in it.
+/// A text shorter than this takes little memory, whatever is in it.
 const LITTLE: usize = 1 << 10;
 
-/// About the most memory that a message takes: its text, what it is parsed into, and the text of its arguments. Many small
+/// An estimate of the most memory that a message takes: its text, the parsed value, and the text of its arguments. Many small
 /// values take much more than their text: an object `{"a":0}` takes a hundred times as much.
 pub fn memory_of(text: &[u8]) -> usize {
     if text.len() <= LITTLE {
@@ -25,7 +26,7 @@ pub fn memory_of(text: &[u8]) -> usize {
     outside_strings(text).map(cost).fold(text.len().saturating_mul(2), usize::saturating_add)
 }
 
-/// How many brackets a line opens, less those that it closes. No string goes over its end.
+/// How many more brackets a line opens than it closes. No string goes over the end of the line.
 pub fn open_brackets(line: &[u8]) -> i64 {
     let step = |byte| match byte {
         b'[' | b'{' => 1,
@@ -35,11 +36,11 @@ pub fn open_brackets(line: &[u8]) -> i64 {
     outside_strings(line).map(step).sum()
 }
 
-/// The text of a member of the outermost object, without what comes after it. Also for text that cannot be parsed; then it is
-/// a guess, for answers to those who sent it.
+/// The text of a member of the outermost object, without what comes after it. If the text cannot be parsed, this is a guess; it
+/// is used only for responses to the sender.
 pub fn member_of<'a>(text: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let (mut depth, mut quoted, mut escaped) = (0u32, None, false);
-    // Where the value begins that is looked for, and the last string at the outermost level.
+    // Where the wanted value begins, and the text of the last string.
     let (mut begin, mut last) = (None, &text[..0]);
     for (at, byte) in text.iter().copied().enumerate() {
         if let Some(start) = quoted {
@@ -68,7 +69,7 @@ pub fn member_of<'a>(text: &'a [u8], name: &str) -> Option<&'a [u8]> {
     None
 }
 
-/// The bytes that are not in strings.
+/// The bytes outside of strings.
 fn outside_strings(text: &[u8]) -> impl Iterator<Item = u8> {
     let (mut quoted, mut escaped) = (false, false);
     text.iter().copied().filter(move |byte| {
@@ -86,7 +87,7 @@ fn outside_strings(text: &[u8]) -> impl Iterator<Item = u8> {
     })
 }
 
-/// Whether more than `max` brackets outside strings are open at once. For text that is not JSON the result is arbitrary.
+/// Whether more than `max` brackets outside of strings are open at once. For text that is not JSON the result is arbitrary.
 pub fn is_deeper_than(text: &[u8], max: usize) -> bool {
     let mut depth = 0usize;
     for byte in outside_strings(text) {

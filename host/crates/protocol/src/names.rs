@@ -1,18 +1,19 @@
 //! Names of the `dev.portcullis` extensions on the wire; `wit/extensions` documents them.
 
-/// What the keys of `_meta` begin with that only the host itself writes.
+/// The prefix of the keys of `_meta` that only the host itself writes.
 pub const OWN_META_PREFIX: &str = "dev.portcullis/";
 
 // Extensions.
 
-/// The protocol's own extension for calls that go on after their request. A request that declares it may be answered with a task.
+/// The protocol's own extension for calls that go on after their request. A request that declares it may get a task as its
+/// response.
 pub const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// A client that declares it receives chunks as `partial_result` notifications.
 pub const PARTIAL_RESULTS: &str = "dev.portcullis/partial-results";
-/// A client that declares it shows the remedies of denials to people, and not to models; only it is sent them.
+/// A client that declares it shows the remedies of denials only to people, not to models. Only such a client gets them.
 pub const REMEDIES: &str = "dev.portcullis/remedies";
-/// Reverse calls. Also the key of what a request brings along for them in `_meta`.
+/// The extension for reverse calls. Also the key in `_meta` for the data that a request brings for them.
 pub const CLIENT_TOOLS: &str = "dev.portcullis/client-tools";
 pub const STEERING: &str = "dev.portcullis/steering";
 
@@ -30,7 +31,7 @@ pub const REVERSE_CALL_METHOD: &str = "dev.portcullis/tools/call";
 // Notifications of the server.
 
 pub const PARTIAL_RESULT_NOTIFICATION: &str = "notifications/dev.portcullis/partial_result";
-/// What the names of all notifications on a channel begin with.
+/// The prefix of the names of all notifications on a channel.
 pub const REVERSE_NOTIFICATION_PREFIX: &str = "notifications/dev.portcullis/reverse_";
 pub const REVERSE_LISTENING_NOTIFICATION: &str = "notifications/dev.portcullis/reverse_listening";
 pub const REVERSE_CALL_NOTIFICATION: &str = "notifications/dev.portcullis/reverse_call";
@@ -42,7 +43,7 @@ pub const REVERSE_CANCELLED_NOTIFICATION: &str = "notifications/dev.portcullis/r
 pub const PARTIAL_RESULT_TOKEN_META: &str = "dev.portcullis/partialResultToken";
 /// Chosen by the client; echoed on everything that belongs to the request.
 pub const CORRELATION_META: &str = "dev.portcullis/correlationId";
-/// Chosen by the client; the same for repetitions of one intended call, which runs once.
+/// Chosen by the client, and the same for all repetitions of one intended call, which runs only once.
 pub const IDEMPOTENCY_KEY_META: &str = "dev.portcullis/idempotencyKey";
 /// Names the chain of calls that a request continues.
 pub const CHAIN_META: &str = "dev.portcullis/chain";
@@ -53,7 +54,7 @@ pub const CHAIN_META: &str = "dev.portcullis/chain";
 pub const CALL_META: &str = "dev.portcullis/call";
 /// The id of the task that the call of a result goes on as.
 pub const TASK_META: &str = "dev.portcullis/task";
-/// On the answer to a repetition: nothing was run for it.
+/// Set on the response to a repetition, for which nothing was run.
 pub const REPEATED_META: &str = "dev.portcullis/repeated";
 /// Which plugin something comes from.
 pub const SOURCE_META: &str = "dev.portcullis/source";

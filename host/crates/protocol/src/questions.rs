@@ -1,5 +1,5 @@
-//! Questions to a client and its answers: `elicitation/create`, `sampling/createMessage`, `roots/list`, which are the
-//! same in both revisions of the protocol.
+//! Questions to a client and its answers: `elicitation/create`, `sampling/createMessage` and `roots/list`, which are the same
+//! in both revisions of the protocol.
 
 use super::names::{CLIENT_TOOLS, CORRELATION_META, SOURCE_META};
 use super::sampling;
@@ -26,7 +26,7 @@ pub fn abilities_from_capabilities(declared: &ClientCapabilities) -> Abilities {
     }
 }
 
-/// What a client has to declare to have these abilities and, with `tools`, to let the server call its tools.
+/// What a client has to declare to have these abilities and, if `tools` is set, to let the server call its tools.
 pub fn abilities_to_capabilities(abilities: Abilities, tools: bool) -> ClientCapabilities {
     let mut declared = Map::new();
     let mut elicitation = Map::new();
@@ -69,7 +69,7 @@ pub fn to_request(
     }
     match asked {
         CheckedQuestion::Form { message, schema } => {
-            // From text, because the order of the properties is the order of the fields.
+            // Parsed from the text, because the order of the properties is the order of the fields in the form.
             let requested_schema = serde_json::from_str(schema.text()).map_err(failed)?;
             let params = ElicitRequestParams::FormElicitationParams {
                 meta: Some(meta),

@@ -1,4 +1,4 @@
-//! What plugins keep between calls, as the operator sees it: counted, and removed.
+//! Counts and removes, for the operator, what plugins keep between calls.
 
 use platform::folder::Folder;
 use platform::storage::{StorageError, ValueCount, ValueStore};
@@ -40,10 +40,11 @@ impl fmt::Display for KeptData {
     }
 }
 
-/// The values and scratch directories that are kept of plugins of this name, whatever they were installed from. `own` is the key of
-/// the one that is looked at.
+/// The values and scratch directories of all plugins of this name, whatever they were installed from. `own` is the key of the
+/// plugin that the operator asks about.
 ///
-/// A scratch directory of another one whose source is too long for its name is found only if there are values beside it.
+/// If the source of another plugin is too long for a directory's name, its scratch directory is found only if it has values
+/// too.
 pub async fn kept(
     machine: &HostEnvironment,
     id: &PluginId,
@@ -95,7 +96,7 @@ fn remove_scratch(scratch: &Path) -> io::Result<()> {
         Ok(folder) => folder,
         Err(error) => return none(error),
     };
-    // No plugin is called so: its directory starts with its table.
+    // No plugin has a directory of this name, because each starts with the plugin's table.
     let mut gone = OsString::from(".removed-");
     gone.push(name);
     let gone = Path::new(&gone);
@@ -148,7 +149,7 @@ mod tests {
                 (other.clone(), "1 value of 1 user".into())
             ]
         );
-        // One whose folder does not say its whole name.
+        // A key that is too long for its folder's name.
         let long = DataKey::installed(&id, &"x".repeat(300));
         fs::create_dir_all(machine.scratch(&long).unwrap()).unwrap();
         assert!(kept(&machine, &id, &long).await.unwrap()[&long].has_scratch);
@@ -156,7 +157,7 @@ mod tests {
         assert_eq!(forget(&machine, &own).await.unwrap(), 2);
         assert!(!scratch.exists() && forget(&machine, &own).await.unwrap() == 0);
         assert_eq!(kept(&machine, &id, &own).await.unwrap().into_keys().collect::<Vec<_>>(), [only_scratch, other]);
-        // What an interrupted removal left does not stand in the way of the next one, nor of another plugin's.
+        // What an interrupted removal has left does not block the next removal, nor that of another plugin's data.
         for left in ["scratch/plugins.removed/x", "scratch/.removed-plugins.p/x"] {
             fs::create_dir_all(folder.path().join(left)).unwrap();
         }

@@ -17,9 +17,9 @@ use std::path::Path;
 
 pub struct SqliteStateStore {
     values: ValueStore,
-    /// Of which the ids of sessions are made.
+    /// The key from which the ids of sessions are derived.
     session_key: [u8; 32],
-    /// Why the last reading and the last writing failed; none if it did not.
+    /// Why the last read and the last write failed; none if they did not.
     reading: Mutex<Option<StorageError>>,
     writing: Mutex<Option<StorageError>>,
 }
@@ -41,7 +41,7 @@ impl SqliteStateStore {
     }
 }
 
-/// Notes in `problem` how it went. A guest is told only that it failed.
+/// Notes in `problem` whether the operation failed. The error for the guest says only that it failed.
 fn noted<T>(problem: &Mutex<Option<StorageError>>, result: Result<T, StorageError>) -> Result<T, StateError> {
     let failed = result.as_ref().err().cloned();
     let mut problem = problem.lock();
@@ -95,7 +95,7 @@ impl StateStore for SqliteStateStore {
     fn session_id(&self, owner: &StateOwner) -> Option<u128> {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.session_key).ok()?;
         let (plugin, principal) = (owner.data.as_str().as_bytes(), owner.principal.to_string());
-        // With its length: no two owners have one text.
+        // The length is included, so that no two owners give the same bytes.
         mac.update(&(plugin.len() as u64).to_be_bytes());
         mac.update(plugin);
         mac.update(principal.as_bytes());
@@ -105,7 +105,7 @@ impl StateStore for SqliteStateStore {
 
     fn problem(&self) -> Option<String> {
         let problem = self.writing.lock().clone().or_else(|| self.reading.lock().clone());
-        // A store that is full still knows what it has.
+        // A full store can still be read.
         problem.filter(|error| !matches!(error, StorageError::Full(_))).map(|error| error.to_string())
     }
 }

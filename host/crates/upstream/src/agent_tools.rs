@@ -10,7 +10,7 @@ use policy::{BudgetUsage, Origin};
 use runtime::imports::{
     AgentError, AgentResult, AgentTool, ReverseCall, ReverseOutcome, Tool, ToolAnnotations, ToolCaller, ToolResult,
 };
-use runtime::journal::Again;
+use runtime::journal::Repeat;
 use serde_json::{Map, Value};
 
 /// What is known of a call besides its answer.
@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 struct CallRemarks {
     /// Whether the server, or the operator, said that it is private.
     private: bool,
-    /// What the server made this host run for it.
+    /// The cost of what the server made this host run for the call.
     spent: BudgetUsage,
     meta: Map<String, Value>,
 }
@@ -60,7 +60,7 @@ impl ToolCaller for UpstreamTools {
     fn tool(&self, name: &str) -> Option<Tool> {
         let found = self.upstream.0.tool(self.local_name(name)?).ok()?;
         let mut tool = Tool { name: name.to_owned(), ..found.tool.clone() };
-        // A server may change them at any time after somebody has read them.
+        // A server may change annotations at any time after somebody has read them, unless its definitions are pinned.
         if self.upstream.0.settings.definitions.is_none() {
             tool.annotations = ToolAnnotations::default();
         }
@@ -80,12 +80,12 @@ impl ToolCaller for UpstreamTools {
         }
     }
 
-    /// What a pinned definition says of a tool, the operator has read.
-    fn again(&self, name: &str, _begun: Option<Again>) -> Again {
-        let Some(Tool { annotations, .. }) = self.tool(name) else { return Again::Unknown };
+    /// The annotations are those of a pinned definition, which the operator has read; otherwise there are none.
+    fn again(&self, name: &str, _begun: Option<Repeat>) -> Repeat {
+        let Some(Tool { annotations, .. }) = self.tool(name) else { return Repeat::Unsafe };
         match annotations.read_only == Some(true) || annotations.idempotent == Some(true) {
-            true => Again::Safe,
-            false => Again::Unknown,
+            true => Repeat::Safe,
+            false => Repeat::Unsafe,
         }
     }
 

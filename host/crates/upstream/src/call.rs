@@ -26,9 +26,9 @@ pub struct UpstreamCall {
     pub timeout: Option<Duration>,
     /// Answers the server during this call, in place of the connection's handler.
     pub handler: Option<Arc<dyn AgentHandler>>,
-    /// Whether it may become a task of the server, which is followed to its end then, without a time limit.
+    /// Whether it may become a task of the server. Such a task is followed to its end, without a time limit.
     pub may_become_task: bool,
-    /// Goes on with a call that an earlier process began.
+    /// Where to continue a call that an earlier process began.
     pub resumes: Option<ResumePoint>,
     /// Cancels the call on the server, also when it is a task. A task whose call is only dropped goes on there.
     pub cancel: CancellationToken,
@@ -65,7 +65,7 @@ pub struct UpstreamResult {
     pub is_error: bool,
     /// The server said that it is private to the caller and its client.
     pub private: bool,
-    /// What else its `_meta` says. Nothing in it is in the host's name.
+    /// The rest of its `_meta`, without keys of the host's namespace.
     pub meta: Map<String, Value>,
 }
 
@@ -91,7 +91,7 @@ pub(super) struct CallerScope {
     pub(super) answer_timeout: Duration,
     /// The chain name, if the caller is a reverse call of this same server.
     pub(super) chain: Option<String>,
-    /// For links in what the server sends.
+    /// Gives addresses to links in what the server sends.
     pub(super) links: Links,
 }
 

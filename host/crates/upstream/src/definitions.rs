@@ -9,14 +9,14 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// Remembered tools of one server. Bounds what a server with ever new tool names makes us keep.
+/// Remembered tools of one server. Bounds the memory for a server that keeps inventing names of tools.
 const MAX_KNOWN: usize = 4_096;
 
 /// The definitions that a server has had since this process started, by tool name.
 #[derive(Default)]
 pub(super) struct KnownDefinitions(Mutex<HashMap<String, Digest>>);
 
-/// Of all that clients see of the tools.
+/// The digest of everything that clients see of the tools.
 fn digest(tools: &[Arc<PluginTool>]) -> Digest {
     let read = Offer { tools: tools.iter().map(|tool| tool.tool.clone()).collect(), ..Offer::default() };
     let read = definitions_digest(&read);

@@ -3,8 +3,8 @@
 use runtime::imports::{AgentError, BudgetKind, Exhaustion};
 use std::time::Duration;
 
-/// The code of an answer that cannot be read, on its way to whoever waits for it. It is never sent. A server that sends it is taken
-/// for one whose answer cannot be read.
+/// The code of an unreadable answer on its way to the caller that waits for it. This host never sends it. A server that sends
+/// it is treated like one whose answer cannot be read.
 pub(super) const UNREADABLE: i32 = i32::MIN;
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -34,7 +34,7 @@ pub enum UpstreamError {
     TooLarge { server: String, limit: u64 },
     #[error("the server `{server}` still asked questions after {limit} rounds")]
     TooManyRounds { server: String, limit: u32 },
-    /// With how many are under way.
+    /// `limit` is how many calls are under way.
     #[error(
         "{limit} calls of yours to the server `{server}` are under way, as many as are left for others; try again later"
     )]

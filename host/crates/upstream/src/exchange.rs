@@ -85,7 +85,7 @@ impl Exchange<'_> {
             error => failed(error),
         })?;
         let id = handle.id.clone();
-        // What the transport never got has not left this process.
+        // A request that the transport never got has not left this process.
         let lost = || match self.call().has_sent(&id) {
             true => UpstreamError::Lost { server: self.server() },
             false => unsent(),
@@ -105,7 +105,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Sends a request about the call, on the connection that there is now, within the time limit of one request.
+    /// Sends a request about the call on the current connection, within the time limit of one request.
     pub(super) async fn send_now(&self, request: ClientRequest) -> Result<ServerResult, UpstreamError> {
         self.send_with_outcomes(request, Map::new()).await
     }
@@ -188,14 +188,15 @@ impl Exchange<'_> {
         if size > MAX_RESULT {
             return Err(UpstreamError::TooLarge { server: self.server(), limit: MAX_RESULT });
         }
-        // Of what is said in our names only what narrows is believed: anybody can write them.
+        // Of the keys in the host's namespace only this one is believed, because it can only narrow: anybody can write them.
         let private = meta.get(PRIVATE_META) == Some(&Value::Bool(true));
         let is_error = result.is_error.unwrap_or_default();
         Ok(UpstreamResult { content, structured, is_error, private, meta: said(meta) })
     }
 }
 
-/// What of a result's `_meta` is passed on. The protocol's own keys are about this connection, which the host's client does not see.
+/// The part of a result's `_meta` that is passed on. Keys of the host's namespace are removed, and so are the protocol's own
+/// keys, which are about this connection, not about that of the host's client.
 pub(super) fn said(mut meta: Map<String, Value>) -> Map<String, Value> {
     meta.retain(|key, _| !key.starts_with(OWN_META_PREFIX) && !key.starts_with("io.modelcontextprotocol/"));
     meta
@@ -214,14 +215,14 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// A task that nobody follows any more once the call is dropped that has become it.
+/// A task that a call has become. Once the call is dropped, nobody follows the task any more, so it is cancelled.
 pub(super) struct CancelTaskOnDrop {
     shared: Arc<UpstreamShared>,
     cancel: Option<(CancelTaskParams, RequestMetaObject)>,
 }
 
 impl CancelTaskOnDrop {
-    /// The task has ended.
+    /// The task has ended and needs no cancellation.
     pub(super) fn disarm(mut self) {
         self.cancel = None;
     }

@@ -75,7 +75,7 @@ async fn expose_all(all: Vec<Exposed>, catalog: Arc<CurrentCatalog>) {
     }
 }
 
-/// A server, and who asks it for clients.
+/// A server, and what calls its tools and requests its items for clients.
 struct Exposed {
     upstream: Upstream,
     tools: Arc<dyn ToolCaller>,
@@ -144,7 +144,7 @@ impl AgentHandler for ForwardOnly {
 
     fn on_changed(&self, _server: &str, what: Changed<'_>) {
         match what {
-            // The catalog announces it.
+            // The catalog announces changed lists.
             Changed::List(_) => {}
             Changed::Resource(uri) => self.0.add(uri),
         }

@@ -28,7 +28,7 @@ pub struct ReverseCallRequest {
     pub purpose: Option<String>,
     /// Whether the tool's annotations say that it changes nothing.
     pub read_only: bool,
-    /// Whose tool it is, and so whose word `read_only` is.
+    /// Whose tool it is, and so who states `read_only`.
     pub origin: Origin,
 }
 
@@ -56,9 +56,9 @@ pub enum UpstreamCallEvent {
     Log(String),
     /// The server's ID for the call. Sent once, as soon as it is known.
     CallId(String),
-    /// What a task says of how it stands, in one line.
+    /// The status text of a task, in one line.
     Status(String),
-    /// From now on another process can go on with the call from here; with none, no process can.
+    /// From now on another process can continue the call from here; none means that no process can.
     Resumable(Option<ResumePoint>),
 }
 
@@ -81,7 +81,7 @@ pub trait AgentHandler: Send + Sync {
     async fn answer(&self, requester: &Requester, question: &CheckedQuestion) -> ClientReply;
     /// Receives an event of a running call. Must not block: drop events when too slow.
     fn on_call_event(&self, task: &str, event: UpstreamCallEvent);
-    /// The server says that something has changed.
+    /// The server reports that something has changed.
     fn on_changed(&self, _server: &str, _what: Changed<'_>) {}
     /// Whether the server's resources and prompts are passed on, so that they are listed.
     fn passes_on_items(&self) -> bool {

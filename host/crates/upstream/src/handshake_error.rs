@@ -1,10 +1,10 @@
-//! Why a server could not be connected, in words for people: rmcp's own name Rust types.
+//! Why a server could not be connected, in words for people: the errors of rmcp name Rust types.
 
 use platform::telemetry::printable;
 use rmcp::service::ClientInitializeError;
 use std::error::Error;
 
-/// Of a program that ends at once, too.
+/// Also for a program that ends at once.
 const CLOSED: &str = "it closed the connection before it answered; what it says of itself is in the log";
 
 /// One sentence, without the server's name.
@@ -38,7 +38,7 @@ fn unreachable_reason(error: &(dyn Error + 'static)) -> String {
         return CLOSED.to_owned();
     }
     if any(&["error sending request"]) {
-        // The HTTP library keeps the cause to itself.
+        // The HTTP library does not report the cause.
         return "no request reaches it; is it running at that address, and is the name right?".to_owned();
     }
     let advice = if any(&["refused"]) {

@@ -24,7 +24,7 @@ pub(super) struct CallSide {
     pub(super) scope: ReverseCallScope,
     /// The name of the chain, if the caller is a reverse call of this same server.
     pub(super) chain: Option<String>,
-    /// Who passes on chunks, and where they come from.
+    /// The responder that passes chunks on, and the queue that they come from.
     pub(super) forwarded: Option<(Arc<ClientResponder>, mpsc::Receiver<QueuedChunk>)>,
 }
 
@@ -33,7 +33,7 @@ impl CallSide {
         let limits = &shared.offer.limits;
         let (client, chunks) = ClientResponder::new(&caller_scope, &shared.chunk_room);
         let CallerScope { lineage, budget, pausable_clock, held, principal, chain, .. } = caller_scope;
-        // The offer is this host's own, whoever calls the server.
+        // The offer is this host's own and does not depend on who calls the server.
         let agent = shared.offer.agent.clone();
         let lineage = lineage.with_limits(limits);
         let (budget, caller_ends) = (budget.nested(limits, pausable_clock.now()), Some(budget.deadline));
@@ -61,7 +61,7 @@ impl CallSide {
     }
 }
 
-/// Opens a call, if its principal may have one more. It does not become a task.
+/// Opens a call, if its principal may have one more. The call may not become a task yet.
 pub(super) fn open_exchange(
     shared: &Arc<UpstreamShared>,
     responder: Responder,
@@ -82,11 +82,11 @@ struct OpenedCall<'a> {
     rounds: CallRounds<'a>,
     arguments: Map<String, Value>,
     resumes: Option<ResumePoint>,
-    /// Who passes on its chunks, and where they come from.
+    /// The responder that passes its chunks on, and the queue that they come from.
     forwarded: Option<(Arc<ClientResponder>, mpsc::Receiver<QueuedChunk>)>,
 }
 
-/// Calls a tool, and tells what it made this host run. Dropping the future cancels the call.
+/// Calls a tool, and also returns the cost of what the server made this host run. Dropping the future cancels the call.
 pub(super) async fn call_tool(
     shared: &Arc<UpstreamShared>,
     call: UpstreamCall,
@@ -109,7 +109,7 @@ fn open(shared: &Arc<UpstreamShared>, call: UpstreamCall, source: CallSource) ->
     let tool = shared.tool(&call.tool);
     let given = tool.as_ref().map_or(call.tool.as_str(), |tool| given_name(tool)).to_owned();
     let arguments = match call.resumes {
-        // The server has them already.
+        // The server already has the arguments of a resumed call.
         Some(_) => call.arguments,
         None => {
             let tool = tool?;

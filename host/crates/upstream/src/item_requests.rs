@@ -47,7 +47,7 @@ impl ServerRequests for UpstreamRequests {
 }
 
 impl UpstreamRequests {
-    /// The answer with the addresses by which clients know what the server names.
+    /// Replaces the server's URIs in an answer by the addresses that clients know.
     fn with_addresses(&self, answer: ServerAnswer) -> ServerAnswer {
         let server = self.upstream.name();
         match answer {

@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Shorter than for tools, which wait for it at the start.
+/// The time limit for one list. It is shorter than for tools, because at the start the tools wait for these lists.
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) struct ItemReader<'a> {
@@ -48,10 +48,10 @@ impl ListReader for ItemReader<'_> {
                 (ClientRequest::ListResourceTemplatesRequest(request), "resourceTemplates")
             }
             ListKind::Prompts => (ClientRequest::ListPromptsRequest(ListPromptsRequest::with_param(page)), "prompts"),
-            // They are read elsewhere.
+            // Tools are read elsewhere.
             ListKind::Tools => return Err(ServiceError::UnexpectedResponse),
         };
-        // As the transport gives lists that the library is not to read.
+        // The transport gives lists in this form, so that the library does not parse them.
         let ServerResult::CustomResult(mut result) = self.connection.peer.send_request(request).await? else {
             return Err(ServiceError::UnexpectedResponse);
         };

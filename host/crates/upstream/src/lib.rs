@@ -1,4 +1,4 @@
-//! Connections to MCP servers behind this host. A lost server is reconnected; until then its tools say so.
+//! Connections to MCP servers behind this host. A lost server is reconnected; until then, calls of its tools report that.
 #![allow(
     deprecated,
     reason = "sampling, roots, logging and legacy subscriptions are deprecated in the protocol, and servers still use them"

@@ -1,5 +1,5 @@
-//! Links in what a server says get addresses by which the clients of this host can read them, and what clients bring back of these
-//! is for the server its own URI again.
+//! Gives links in a server's answers addresses by which the clients of this host can read them, and turns such addresses in
+//! what clients send back into the server's own URIs.
 
 use plugins::catalog::{CurrentCatalog, upstream_address};
 use runtime::imports::{Content, ContentData, ResourceLink};
@@ -33,7 +33,7 @@ impl Links {
         }
     }
 
-    /// The address of a resource that is itself there.
+    /// The address of a resource whose content is in the answer itself.
     pub(super) fn address(&self, server: &str, uri: String) -> String {
         match &self.0 {
             Some(catalog) => catalog.snapshot().address_of(server, &uri).into_owned(),
@@ -56,7 +56,7 @@ fn restore(address: &str, value: &mut Value) {
     }
 }
 
-/// What is embedded has its content with it, and keeps its name.
+/// An embedded resource comes with its content, and keeps its URI.
 fn link(content: &mut Content) -> Option<&mut ResourceLink> {
     match &mut content.data {
         ContentData::ResourceLink(link) => Some(link),

@@ -26,7 +26,7 @@ impl ListKind {
         }
     }
 
-    /// Whether a server says that it has such a list. One that does not is not asked for it.
+    /// Whether a server declares such a list. A list that is not declared is not requested.
     pub(super) fn is_declared(self, capabilities: &ServerCapabilities) -> bool {
         match self {
             Self::Tools => capabilities.tools.is_some(),
@@ -49,7 +49,7 @@ impl ChangedLists {
         self.changed.notify_one();
     }
 
-    /// Waits for some, and takes them.
+    /// Waits until lists have changed, and takes them.
     pub(super) async fn next(&self) -> BTreeSet<ListKind> {
         self.changed.notified().await;
         std::mem::take(&mut *self.kinds.lock())

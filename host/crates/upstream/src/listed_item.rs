@@ -1,5 +1,5 @@
-//! One entry of a server's list of resources, templates or prompts: from what the server says to what clients see. A member of
-//! another kind than the protocol's is left out; nothing is invented.
+//! One entry of a server's list of resources, templates or prompts: from the server's definition to what clients see. A member
+//! whose type is not the protocol's is left out; nothing is added.
 
 use crate::list_kind::ListKind;
 use crate::listed_members::{foreign_meta, shown_description, shown_icons, shown_name, shown_title};
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// Length of a URI or a template, in bytes, in the longest form that clients may get. They subscribe to no longer ones.
+/// Length of a URI or a template, in bytes, in the longest form that clients may get. Clients cannot subscribe to longer ones.
 const MAX_URI: usize = 2 << 10;
 /// Arguments of a prompt. Bounds what a form shows.
 const MAX_ARGUMENTS: usize = 64;
@@ -46,7 +46,7 @@ fn key_member(kind: ListKind) -> &'static str {
     }
 }
 
-/// By which entries are told apart. Of two names that are shown alike, the first counts.
+/// The key that distinguishes entries. If two names are shown alike, the first entry counts.
 pub(super) fn key_of(item: &ListedItem) -> &str {
     match item.members.get("uri").or_else(|| item.members.get("uriTemplate")) {
         Some(_) => &item.key,
@@ -92,7 +92,7 @@ fn check_uri(server: &str, kind: ListKind, uri: &str) -> Result<(), String> {
         return Err("its URI has characters that people do not see".into());
     }
     match kind {
-        // Spaces are not right there, and harm nobody.
+        // Spaces are not allowed in URIs, but they do no harm.
         ListKind::Resources => check_link(&uri.replace(' ', "%20")),
         ListKind::Templates | ListKind::Tools | ListKind::Prompts => Ok(()),
     }
@@ -123,7 +123,7 @@ fn shown_member(kind: ListKind, name: &str, value: Value) -> Option<Value> {
     }
 }
 
-/// An argument of a prompt. Its name is what the server knows it by, so one that people do not see as it is cannot be passed on.
+/// An argument of a prompt. The server knows it by its name, so it cannot be passed on if people do not see the name as it is.
 fn shown_argument(argument: &Value) -> Option<Value> {
     let name = argument["name"].as_str().filter(|name| !name.is_empty() && visible(name) == *name)?;
     let mut shown = json!({ "name": name });

@@ -33,14 +33,14 @@ pub(super) fn shown_description(text: &str) -> String {
     truncate(&visible(text), MAX_DESCRIPTION).to_owned()
 }
 
-/// Those that a client may open.
+/// The icons that a client may open.
 pub(super) fn shown_icons(icons: Vec<Icon>) -> Vec<Icon> {
     let is_shown =
         |icon: &Icon| ICON_SCHEMES.iter().any(|scheme| icon.src.starts_with(scheme)) && !icon.src.contains(is_unsafe);
     icons.into_iter().filter(is_shown).collect()
 }
 
-/// What a server says in its own names.
+/// A server's `_meta` without keys of the host's namespace.
 pub(super) fn foreign_meta(mut meta: Map<String, Value>) -> Map<String, Value> {
     meta.retain(|key, _| !key.starts_with(OWN_META_PREFIX));
     meta

@@ -1,5 +1,5 @@
 //! One tool of a server's list: from the server's definition to what this host offers. The operator chose the server, so what
-//! cannot be checked here is passed on, and the server checks it. What nobody sees of a text is removed.
+//! cannot be checked here is passed on, and the server checks it. Characters that nobody sees are removed from texts.
 
 use crate::listed_members::{
     MAX_DESCRIPTION, foreign_meta, shown_description, shown_icons, shown_name, shown_title, text_length,
@@ -11,8 +11,8 @@ use runtime::imports::{Execution, Schema, Tool, ToolAnnotations, to_current_draf
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// Where the transport notes of a definition what the library's type for it has no member for. A server that writes it itself says
-/// no more than it could anyway.
+/// The key under which the transport notes the parts of a definition that the library's type has no member for. A server that
+/// writes this key itself can state nothing more than it could anyway.
 pub(super) const LISTED_META: &str = "dev.portcullis/listed";
 /// A tool that is used.
 pub(super) struct ListedTool {
@@ -56,7 +56,7 @@ pub(super) fn read_tool(server: &str, tool: m::Tool, follows_tasks: bool) -> Res
 
     let mut warnings = Vec::new();
     let mut input = to_current_draft(visible_members((*input_schema).clone()));
-    // Arguments are always an object, whatever is written here.
+    // Arguments are always an object, whatever the server's schema says.
     input.insert("type".into(), "object".into());
     let input_schema = Value::Object(input).to_string();
     let checked = Schema::compile(&input_schema);

@@ -42,7 +42,7 @@ impl ToolOffer {
         agent.tools().into_iter().filter(fits).take(MAX_TOOLS).collect()
     }
 
-    /// The extension's settings for requests about a task, which the server calls tools for; none when no tool is offered.
+    /// The extension's settings for requests about a task, for which the server may call tools; none when no tool is offered.
     pub(super) fn declaration_for_tasks(&self) -> Option<Map<String, Value>> {
         match json!({ "allowServerCalls": true, "lanes": ["retry"] }) {
             Value::Object(declared) if !self.is_empty() => Some(declared),

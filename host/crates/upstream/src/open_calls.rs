@@ -21,8 +21,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 use tokio::sync::mpsc;
 
-/// Open calls on one server. Bounds what callers make us keep for a slow server. A principal may have as many as are left for
-/// others, so that nobody keeps them out with calls that take long.
+/// Open calls on one server. Bounds what callers make us keep for a slow server. A principal may have at most as many calls as
+/// are left for others, so that nobody keeps others out with calls that take long.
 const MAX_OPEN: usize = 256;
 /// Chunks of one call that are forwarded. Bounds a server that never stops.
 const MAX_CHUNKS: u64 = 100_000;
@@ -38,14 +38,14 @@ pub(super) struct OpenCall {
     /// The clock of the call's timeout. It stands still while a question or a reverse call is answered.
     pub(super) timeout: PausableClock,
     chunks: AtomicU64,
-    /// Whether another process could go on with the call, until something is done for its answers.
+    /// Whether another process could continue the call. True until work on its answers begins.
     parked: AtomicBool,
     /// The task that it has become.
     task: Mutex<Option<TaskEffects>>,
     ids: Mutex<Ids>,
 }
 
-/// What was begun for a task, by keys, and is not known to its server.
+/// The effects that were begun for a task, by their keys, and whose outcome its server does not know yet.
 struct TaskEffects {
     id: String,
     begun: BTreeSet<String>,
@@ -69,7 +69,7 @@ impl OpenCall {
         self.ids().request.as_ref() == Some(id)
     }
 
-    /// Logs why a question of the server is refused, as often as the chain may have refusals logged.
+    /// Logs why a question of the server is refused, as long as the chain's limit on refusals allows it.
     pub(super) fn log_refused(&self, reason: &str) {
         if self.reverse_calls.scope.lineage.take(TreeBudget::Refusals, 1).is_ok() {
             tracing::warn!(server = self.requester.server, "a question is refused: {}", single_line(reason));
@@ -81,7 +81,7 @@ impl OpenCall {
         self.timeout.pause()
     }
 
-    /// Tells the agent from where another process could go on.
+    /// Tells the agent the point from which another process could continue.
     pub(super) fn park(&self, point: ResumePoint) {
         self.parked.store(true, Ordering::Relaxed);
         self.emit(UpstreamCallEvent::Resumable(Some(point)));
@@ -92,14 +92,14 @@ impl OpenCall {
         *self.task.lock() = Some(TaskEffects { id, begun: begun.into_iter().collect() });
     }
 
-    /// From now on no other process can go on with the call where it was parked.
+    /// From now on no other process can continue the call where it was parked.
     pub(super) fn unpark(&self) {
         if self.parked.swap(false, Ordering::Relaxed) {
             self.emit(UpstreamCallEvent::Resumable(None));
         }
     }
 
-    /// Before something is done that must not be done twice. For a task, it has a key.
+    /// Called before something is done that must not be done twice. In a task, it has a key.
     pub(super) fn begin_effect(&self, key: Option<String>) {
         self.unpark();
         let point = key.and_then(|key| {
@@ -113,7 +113,7 @@ impl OpenCall {
         }
     }
 
-    /// The server of the task knows what has come of it.
+    /// The server of the task knows the outcome of this effect.
     pub(super) fn end_effect(&self, key: &str) {
         if let Some(task) = self.task.lock().as_mut() {
             task.begun.remove(key);
@@ -163,7 +163,7 @@ pub(super) struct OpenCalls {
     next: AtomicU64,
     /// Queues the notifications of lane `live`.
     live: mpsc::Sender<(String, Value)>,
-    /// Of log messages.
+    /// Limits log messages.
     messages: LineRate,
 }
 
@@ -195,7 +195,7 @@ impl OpenCalls {
         self.calls.lock()
     }
 
-    /// Opens a call; with how many its principal has, if no more may be open.
+    /// Opens a call. The error is how many calls its principal has, if it may have no more.
     pub(super) fn open(
         self: &Arc<Self>,
         requester: Requester,

@@ -33,8 +33,8 @@ impl<T> OrderedTransport<T> {
     }
 }
 
-/// Servers of before 2026-07-28 do not know `server/discover`, and some answer what they do not know with an empty result. Only to an
-/// error the library says `initialize`.
+/// Servers from before 2026-07-28 do not know `server/discover`, and some answer unknown requests with an empty result. The
+/// library tries `initialize` only after an error, so such an answer becomes an error.
 fn as_discovered(message: ServerJsonRpcMessage) -> ServerJsonRpcMessage {
     match message {
         ServerJsonRpcMessage::Response(response) if !matches!(response.result, ServerResult::DiscoverResult(_)) => {

@@ -12,13 +12,13 @@ use std::time::Duration;
 /// Entries of one list that are used, and its pages. Bounds the memory and the time that a server can cost.
 const MAX_USED: usize = 512;
 const MAX_PAGES: usize = 64;
-/// Entries that are looked at, those that are left out among them. Bounds the time that a server can cost with entries that nobody
-/// gets.
+/// Entries that are looked at, including those that are left out. Bounds the time that a server can cost with entries that
+/// nobody gets.
 const MAX_CHECKED: usize = 2 * MAX_USED;
-/// Size of all entries together, in bytes, those that are left out among them.
+/// Size of all entries together, in bytes, including those that are left out.
 const MAX_BYTES: usize = 8 << 20;
-/// Size of all pages together as the server sends them, in bytes. Bounds what it can make this host read of which nothing is an
-/// entry.
+/// Size of all pages together as the server sends them, in bytes. Bounds how much a server can make this host read that is no
+/// part of any entry.
 const MAX_PAGE_BYTES: u64 = 16 << 20;
 
 /// How a list is read.
@@ -45,7 +45,7 @@ pub(super) type ItemPage<E> = (Vec<E>, Option<String>);
 /// An entry that is used.
 pub(super) struct ReadEntry<I> {
     pub(super) item: I,
-    /// By which the entries of a list are told apart.
+    /// The key that distinguishes the entries of a list.
     pub(super) key: String,
     pub(super) warnings: Vec<String>,
 }

@@ -1,5 +1,5 @@
-//! What a server makes this host keep for its connection. Calls of clients pay for what they get; this is for what a server sends
-//! that nobody has asked for.
+//! Counts what a server makes this host keep for its connection. Calls of clients are charged for what they get; this is for
+//! what a server sends that nobody has asked for.
 
 use crate::text::single_line;
 use platform::sync::Mutex;
@@ -14,14 +14,14 @@ use tokio_util::sync::CancellationToken;
 const MAX_PENDING: usize = 16 << 20;
 /// What a request takes besides its text, in bytes: the tasks that handle it and send its answer.
 const REQUEST: usize = 4 << 10;
-/// Lines of log about messages that cannot be read, of one connection. More are told at each power of two.
+/// Log lines about unreadable messages of one connection. After these, a line is logged at each power of two.
 const MAX_TOLD: u64 = 8;
 
-/// The account of one connection. Overdrawn, the connection ends.
+/// The account of one connection. When it is overdrawn, the connection ends.
 pub(super) struct PeerAccount {
     server: String,
     pending: Mutex<Pending>,
-    /// Whether a request that the server cancels is over. In 2026-07-28 it is answered all the same.
+    /// Whether a request no longer counts once the server cancels it. In 2026-07-28 it is answered all the same.
     ends_cancelled: AtomicBool,
     unreadable: AtomicU64,
     /// Bytes of the pages of the list that is being read.
@@ -42,7 +42,7 @@ impl PeerAccount {
         Arc::new(Self { server: server.to_owned(), pending, ends_cancelled, unreadable, listed, reason, closed })
     }
 
-    /// The server has sent a request of so many bytes. False if it is not to be served: its id is in use, or there is no room.
+    /// Counts a request of this many bytes. False if it must not be served: its id is in use, or there is no room.
     pub(super) fn begin(&self, id: &RequestId, bytes: usize) -> bool {
         let bytes = bytes.saturating_add(REQUEST);
         let mut pending = self.pending.lock();
@@ -62,7 +62,7 @@ impl PeerAccount {
         true
     }
 
-    /// An answer is about to be sent. It counts until it is, also if the server has cancelled its request before.
+    /// Counts an answer that is about to be sent, until it is sent. It counts even if its request was cancelled before.
     pub(super) fn answer(&self, id: &RequestId) {
         let is_counted = self.pending.lock().requests.contains_key(id);
         if !is_counted {
@@ -119,12 +119,12 @@ impl PeerAccount {
         self.closed.is_cancelled()
     }
 
-    /// A list of tools is asked for, page by page.
+    /// Begins to count a list that is requested page by page.
     pub(super) fn begin_list(&self) {
         self.listed.store(0, Ordering::Relaxed);
     }
 
-    /// A page of so many bytes has come.
+    /// Counts a page of this many bytes.
     pub(super) fn count_list(&self, bytes: u64) {
         self.listed.fetch_add(bytes, Ordering::Relaxed);
     }

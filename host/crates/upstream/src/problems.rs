@@ -1,10 +1,10 @@
-//! What is wrong with a list of a server, a sentence each: what is lost comes first.
+//! The problems of a server's list, one sentence each: entries that are left out come first.
 
 use crate::list_kind::ListKind;
 use crate::text::single_line;
 use platform::text::truncate_with;
 
-/// What is told about one list, in the log and to operators; the rest is counted. Bounds what a server can write there.
+/// The most sentences about one list, in the log and for operators; the rest is counted. Bounds what a server can write there.
 const MAX_TOLD: usize = 16;
 /// Length of one sentence, in bytes; it quotes the server.
 const MAX_SENTENCE: usize = 400;
@@ -47,7 +47,7 @@ impl Problems {
         });
     }
 
-    /// That entries are left out which nobody has looked at: this is told first.
+    /// Adds, in front of all others, the sentence that some entries were left out without a look at them.
     pub(super) fn cut(&mut self, sentence: String) {
         self.lost.told.insert(0, sentence);
     }

@@ -36,7 +36,7 @@ impl ServerQuestion {
         Self { question, plugin }
     }
 
-    /// For an agent, which shows the plugin itself: without its name in front of the text, where it is for other clients.
+    /// The question for an agent, which shows the plugin itself: the text loses the plugin's name, which others see in front.
     pub(super) fn for_agent(mut self) -> (CheckedQuestion, Option<String>) {
         if let (Some(plugin), CheckedQuestion::Form { message, .. } | CheckedQuestion::Url { message, .. }) =
             (&self.plugin, &mut self.question)
@@ -146,7 +146,7 @@ pub(super) fn to_result(reply: ClientReply) -> Result<Value, String> {
         Consent::Cancel => "cancel",
     };
     match reply {
-        // Some servers want an object also where a form has no fields.
+        // Some servers expect an object even if a form has no fields.
         ClientReply::Form(Consent::Accept, content) => {
             Ok(json!({ "action": "accept", "content": content.unwrap_or_else(|| json!({})) }))
         }

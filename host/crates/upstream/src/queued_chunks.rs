@@ -1,4 +1,4 @@
-//! Chunks of calls whose readers are slow, and how much of them is kept: a server cannot be made to wait.
+//! Queues the chunks of calls whose readers are slow, within limits: a server cannot be made to wait.
 
 use runtime::imports::{Chunk, Content};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) struct QueuedChunk {
 }
 
 impl QueuedChunk {
-    /// The chunk, which takes its room until then.
+    /// Returns the chunk and frees its room.
     pub(super) fn into_chunk(self) -> Chunk {
         self.chunk
     }
@@ -40,7 +40,7 @@ pub(super) struct ChunkQueue {
 }
 
 impl ChunkQueue {
-    /// Its other end as well.
+    /// Returns the receiving end as well.
     pub(super) fn new(server: &ChunkRoom) -> (Self, mpsc::Receiver<QueuedChunk>) {
         let (queue, chunks) = mpsc::channel(MAX_CHUNKS);
         (Self { queue, room: [Arc::new(Semaphore::new(MAX_OF_CALL)), server.0.clone()] }, chunks)

@@ -31,7 +31,7 @@ const MAX_DELAY: Duration = Duration::from_secs(60);
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 /// Time for a program to exit by itself.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
-/// Between two lists. Bounds what a server costs that says all the time that they have changed.
+/// Time between two readings of lists. Bounds the cost of a server that reports all the time that they have changed.
 const RELIST_DELAY: Duration = Duration::from_secs(1);
 /// Time for a server to acknowledge our subscription before its lists are read. Bounds how long a server that does not do so delays its
 /// tools.
@@ -49,7 +49,7 @@ pub(super) async fn run(shared: Arc<UpstreamShared>, mut live: mpsc::Receiver<(S
             Ok(connection) => run_connection(&shared, connection, &account, &mut live).await,
             Err(error) => error.to_string(),
         };
-        // Whatever came of it, this was first.
+        // If this host ended the connection, that is the cause of everything that came after it.
         let reason = account.reason().unwrap_or(reason);
         if shared.clock.now().saturating_duration_since(began) >= STABLE_AFTER {
             delay = MIN_DELAY;
@@ -70,7 +70,7 @@ pub(super) async fn run(shared: Arc<UpstreamShared>, mut live: mpsc::Receiver<(S
     }
 }
 
-/// Stores the reason. The tools stay, and say so. Returns whether the reason is the same as before.
+/// Stores the reason. The tools stay listed, and calls of them report it. Returns whether the reason is the same as before.
 fn set_disconnected(shared: &UpstreamShared, reason: &str) -> bool {
     let same_reason = {
         let mut state = shared.connection_state();
@@ -139,7 +139,7 @@ async fn run_connection(
     reason
 }
 
-/// Reads all lists. It subscribes before that: no change of a list is missed in between.
+/// Reads all lists. It subscribes to changes before that, so that no change of a list is missed in between.
 async fn list_and_subscribe(
     shared: &Arc<UpstreamShared>,
     connection: &Arc<ServerConnection>,
@@ -161,8 +161,8 @@ async fn list_and_subscribe(
     Ok(subscription)
 }
 
-/// Reads lists of the server and makes them available. A server whose tools cannot be listed is of no use; any other list is
-/// missed only.
+/// Reads lists of the server and makes them available. Fails if the tools cannot be listed, since the server is then of no use;
+/// any other list is only left out.
 async fn refresh(
     shared: &Arc<UpstreamShared>,
     connection: &Arc<ServerConnection>,
@@ -207,7 +207,7 @@ async fn refresh(
     Ok(())
 }
 
-/// A server that changes its list all the time does not fill the log.
+/// Logs problems only if they are new, so that a server that changes its list all the time does not fill the log.
 fn keep_problems(shared: &UpstreamShared, kind: ListKind, problems: Problems) {
     let mut state = shared.connection_state();
     if state.problems.get(&kind).unwrap_or(&Problems::new(kind)) != &problems {
@@ -250,7 +250,7 @@ async fn watch_connection(
             }
             () = shared.resubscribe.notified(), if connection.modern => {
                 let former = std::mem::replace(&mut subscription, subscribe(shared, connection).await);
-                // What the former subscription was told before the new one was acknowledged.
+                // Notifications that the former subscription got before the new one was acknowledged.
                 for notification in former.into_iter().flat_map(|mut it| std::iter::from_fn(move || it.next().now_or_never()?.ok()?)) {
                     on_change(shared, notification);
                 }

@@ -1,4 +1,4 @@
-//! Asks a server for a resource, a prompt or completions. Like a call of a tool, except that no task and no reverse call comes of it.
+//! Asks a server for a resource, a prompt or completions. Like a call of a tool, but without tasks and reverse calls.
 
 use crate::call::CallerScope;
 use crate::error::UpstreamError;
@@ -30,7 +30,7 @@ pub(super) struct ServerRequest {
     pub(super) timeout: Duration,
 }
 
-/// Sends a request for a client, and tells what the server made this host run. Dropping the future cancels it.
+/// Sends a request for a client, and also returns the cost of what the server made this host run. Cancelled when dropped.
 pub(super) async fn send_request(
     shared: &Arc<UpstreamShared>,
     request: ServerRequest,
@@ -64,7 +64,7 @@ pub(super) async fn send_request(
     (said, call.reverse_calls.used())
 }
 
-/// The answer of a server that has nothing of the kind, and so is not asked.
+/// The answer for a server that declares nothing of the kind, and so is not asked.
 fn unasked(connection: &ServerConnection, item: &ItemRequest) -> Option<ServerAnswer> {
     let info = connection.peer.peer_info();
     let declared = info.as_ref().map(|info| &info.capabilities);
@@ -72,7 +72,7 @@ fn unasked(connection: &ServerConnection, item: &ItemRequest) -> Option<ServerAn
         ItemRequest::Resource { .. } => {
             declared.is_none_or(|all| all.resources.is_none()).then_some(ServerAnswer::Resource(None))
         }
-        // It has listed the prompt.
+        // The server has listed the prompt.
         ItemRequest::Prompt { .. } => None,
         ItemRequest::Completion(_) => {
             declared.is_none_or(|all| all.completions.is_none()).then(|| ServerAnswer::Completion(Default::default()))
@@ -133,8 +133,8 @@ impl Rounds<'_> {
         Err(UpstreamError::TooManyRounds { server: self.exchange.server(), limit: MAX_ROUNDS })
     }
 
-    /// Whether the server says that there is no such resource. Since 2026-07-28 it says that as it says that a parameter is wrong, and a
-    /// URI is the only one.
+    /// Whether the server reports that there is no such resource. Since 2026-07-28 it uses the code for an invalid parameter,
+    /// and the URI is the only parameter.
     fn is_missing(&self, code: i32) -> bool {
         let is_resource = matches!(self.item, ItemRequest::Resource { .. });
         let says_so =
@@ -176,7 +176,7 @@ impl Rounds<'_> {
     fn meta(&self) -> RequestMetaObject {
         let mut meta = RequestMetaObject::default();
         let call = self.exchange.call();
-        // By it the request is known for the call's.
+        // By this token the request is recognised as part of the call.
         meta.insert(PARTIAL_RESULT_TOKEN_META.to_owned(), call.key.into());
         let texts =
             [(CORRELATION_META, &call.correlation), ("traceparent", &self.traceparent), (CHAIN_META, &self.chain)];

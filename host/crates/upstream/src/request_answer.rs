@@ -18,7 +18,7 @@ const MAX_COMPLETION_BYTES: usize = 1 << 10;
 
 pub(super) struct ServerSaid {
     pub(super) answer: ServerAnswer,
-    /// What its `_meta` says in the server's own names.
+    /// Its `_meta`, without keys of the host's namespace or of the protocol.
     pub(super) meta: Map<String, Value>,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn read_answer(
             let contents = contents.into_iter().map(from_resource_contents).collect::<Result<Vec<_>, _>>();
             let contents = contents.map_err(unusable)?;
             for content in &contents {
-                // Spaces are not right there, and harm nobody.
+                // Spaces are not allowed in URIs, but they do no harm.
                 check_link(&content.uri.replace(' ', "%20")).map_err(unusable)?;
             }
             let size = contents.iter().map(EmbeddedResource::size).sum();
@@ -50,7 +50,7 @@ pub(super) fn read_answer(
         }
         (ItemRequest::Completion(_), ServerResult::CompleteResult(CompleteResult { completion, meta, .. })) => {
             let (count, more) = (completion.values.len(), completion.has_more.unwrap_or_default());
-            // One that is not as people see it cannot be chosen by them.
+            // People cannot choose a value that they do not see as it is.
             let is_shown = |value: &String| value.len() <= MAX_COMPLETION_BYTES && visible(value) == *value;
             let values = completion.values.into_iter().filter(is_shown).take(MAX_COMPLETIONS).collect();
             let has_more = more || count > MAX_COMPLETIONS;

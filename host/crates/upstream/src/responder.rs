@@ -87,7 +87,7 @@ impl ClientResponder {
             UpstreamCallEvent::Chunk { mut content, origin, .. } => {
                 self.links.resolve(server, &mut content);
                 if let Some(chunks) = &*self.chunks() {
-                    // The server names tools of its own, never those of this host.
+                    // The server names its own tools; the prefix keeps them from being taken for tools of this host.
                     let origin = origin.into_iter().map(|tool| format!("{server}.{tool}")).collect();
                     // A full queue drops the chunk, since the server cannot be made to wait.
                     chunks.push(Chunk { content, origin });
@@ -159,7 +159,7 @@ impl Responder {
         }
     }
 
-    /// Whose budgets pay for questions.
+    /// The chain of calls whose budgets pay for questions.
     fn lineage(&self) -> &Lineage {
         match self {
             Responder::Agent(_, lineage) => lineage,

@@ -1,4 +1,4 @@
-//! From where another process of the same client can go on with a call that is open on a server.
+//! The point from which another process of the same client can continue a call that is open on a server.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

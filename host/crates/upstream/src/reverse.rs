@@ -29,7 +29,7 @@ pub(super) async fn serve_reverse_call(
     served_in: ServedIn,
 ) -> ReverseCallOutcome {
     let reverse_calls = &open.reverse_calls;
-    // The server may shorten it.
+    // The server may shorten the time limit.
     let limit = reverse_calls.offer.limits.answer_timeout;
     let timeout = params.timeout_ms.map_or(limit, |timeout| limit.min(Duration::from_millis(timeout)));
     let name = params.name.clone();
@@ -68,7 +68,7 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams, served_in: ServedI
     };
     let schema = match Schema::compile(&found.tool.input_schema) {
         Ok(schema) => Some(schema),
-        // Its own server checks them.
+        // The tool's own server checks the arguments.
         Err(_) if matches!(found.origin, Origin::Upstream(_)) => None,
         Err(error) => return Err(AgentError::Failed(error.to_string())),
     };
@@ -84,7 +84,7 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams, served_in: ServedI
     };
     let mut arguments = checked(&params.arguments)?;
     let lineage = scope.lineage.descend(params.name.as_str(), arguments.text().len() as u64)?;
-    // Any of them may run beside all the others.
+    // The number of calls at once is split, because each reverse call may run beside all the others.
     let lineage = lineage.split(scope.lineage.parallel() as usize);
     let short = |text: String| printable(truncate(&text, MAX_PURPOSE)).into_owned();
     let plugin = params.plugin.map(short);
@@ -150,7 +150,7 @@ async fn run(open: &Arc<OpenCall>, params: ReverseCallParams, served_in: ServedI
     to_tool_result(answer, private.is_some(), edited)
 }
 
-/// Private results that the tree of calls has seen reach no third party through the server.
+/// Refuses a call that would show a third party private results that the tree of calls has seen.
 fn check_flow(lineage: &Lineage, server: &str, to: &Origin) -> Result<(), AgentError> {
     let secrets = lineage.private_origins();
     let is_itself = matches!(to, Origin::Upstream(name) if name == server);

@@ -50,7 +50,7 @@ pub(super) struct ReverseCallParams {
     pub(super) purpose: Option<String>,
     pub(super) timeout_ms: Option<u64>,
     pub(super) chain: Option<String>,
-    /// By what a task names it. Never a part of what a server sends.
+    /// The key by which a task names it. Never read from what a server sends.
     #[serde(skip)]
     pub(super) key: Option<String>,
 }
@@ -58,7 +58,7 @@ pub(super) struct ReverseCallParams {
 /// Where a reverse call is served, which decides who counts its CPU time.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ServedIn {
-    /// While the caller of the open call waits for it, as a part of that.
+    /// In the open call itself, while the caller of that call waits.
     Caller,
     /// In a task of the connection.
     Task,
@@ -101,7 +101,7 @@ impl ReverseCalls {
         self.scope.caller_ends.map_or(Duration::MAX, |ends| ends.saturating_duration_since(now))
     }
 
-    /// Waits until it has none.
+    /// Waits until that call has no time left.
     pub(super) async fn caller_ended(&self) {
         match self.scope.caller_ends {
             Some(ends) => self.scope.pausable_clock.reached(ends).await,
@@ -109,7 +109,7 @@ impl ReverseCalls {
         }
     }
 
-    /// What a reverse call may use that begins now. Nothing in it is renewed, its time neither.
+    /// What a reverse call that begins now may use. Nothing is renewed for a further call, not even the time.
     pub(super) fn reserve(&self) -> Result<(Budget, BudgetShare), Exhaustion> {
         let (now, limit) = (self.scope.pausable_clock.now(), self.offer.limits.deadline());
         let own = now + limit.saturating_sub(self.serving.elapsed());

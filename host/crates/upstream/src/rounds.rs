@@ -48,7 +48,7 @@ struct RoundInput {
 /// How the rounds of a call ended.
 enum RoundsEnd {
     Done(CallToolResult),
-    /// With the calls of tools that an earlier process has begun for it.
+    /// The task's id, and the calls of tools that an earlier process has begun for it.
     Task(String, Vec<String>),
 }
 
@@ -70,8 +70,9 @@ impl CallRounds<'_> {
         self.exchange.malformed(what)
     }
 
-    /// Runs the call to its end, from its beginning or from where an earlier process left it. Its timeout is one for all rounds;
-    /// time in which a question or a reverse call is answered does not count for it. For the caller it does, except where the
+    /// Runs the call to its end, from its beginning or from where an earlier process left it. One timeout holds for all rounds;
+    /// time in which a question or a reverse call is answered does not count. That time does count for the caller, unless the
+    /// caller's own deadline is paused, too. A task has no timeout.
     /// caller's own deadline is paused too. A task has no timeout.
     pub(super) async fn run(
         self,
@@ -79,7 +80,7 @@ impl CallRounds<'_> {
         resumes: Option<ResumePoint>,
     ) -> Result<UpstreamResult, UpstreamError> {
         let (call, limit, server) = (self.exchange.call().clone(), self.timeout, self.exchange.server());
-        // Also held while a task is followed, whose server calls tools on it.
+        // Also held while a task is followed, because the task's server may call tools on it.
         let channel = self.connection.channels.acquire(&call).await;
         let (deadline, caller_limit) = (call.timeout.now() + limit, call.reverse_calls.caller_left());
         if caller_limit.is_zero() {
@@ -130,7 +131,7 @@ impl CallRounds<'_> {
         let mut has_begun = is_resumed;
         for round in 0..MAX_ROUNDS {
             let of_begun = |error| match error {
-                // An earlier round has left.
+                // An earlier round was sent, so the call may have begun.
                 UpstreamError::NotConnected { server, .. } if has_begun => UpstreamError::Lost { server },
                 error => error,
             };
@@ -140,7 +141,7 @@ impl CallRounds<'_> {
                 self.request(&connection, arguments.clone(), input, channel.map(UpstreamChannel::name));
             self.exchange.call().unpark();
             let result = match self.exchange.send(&connection, request, meta).await {
-                // Its tool is only called as a task, and nothing has run.
+                // The tool can only be called as a task, and nothing has run yet, so the call is made again as one.
                 Err(UpstreamError::Refused { code: NO_TASKS, .. })
                     if !has_begun && connection.has_tasks && self.exchange.allow_task() =>
                 {
@@ -171,7 +172,7 @@ impl CallRounds<'_> {
         Err(UpstreamError::TooManyRounds { server: self.exchange.server(), limit: MAX_ROUNDS })
     }
 
-    /// The connection of the call. The agent's call goes on over the next one if it is lost while a person answers.
+    /// The connection of the call. A call that may become a task uses the next one if this one is lost while a person answers.
     fn current_connection(&self) -> Result<Arc<ServerConnection>, UpstreamError> {
         match self.exchange.may_become_task() && self.connection.lost.is_cancelled() {
             true => self.exchange.shared.connection(),

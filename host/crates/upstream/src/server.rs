@@ -42,8 +42,8 @@ pub struct Upstream(pub(super) Arc<UpstreamShared>);
 
 impl Upstream {
     /// Connects in the background and reconnects with growing delays until [`Self::close`]. Returns at once; see
-    /// [`Self::ready`]. The first attempt waits for `offered`, since some servers are told only once what they may call.
-    /// Must be called inside a tokio runtime.
+    /// [`Self::ready`]. The first attempt waits for `offered`, since some servers are sent the offered tools only once. Must be
+    /// called inside a tokio runtime.
     pub fn connect(
         settings: UpstreamSettings,
         offer: ToolOffer,
@@ -112,23 +112,23 @@ impl Upstream {
         self.0.tools()
     }
 
-    /// What else it listed last.
+    /// The resources, templates and prompts that it listed last.
     pub(super) fn items(&self) -> Arc<ListedItems> {
         self.0.connection_state().items.clone()
     }
 
-    /// Whether it said last that it has resources.
+    /// Whether it last declared that it has resources.
     pub(super) fn has_resources(&self) -> bool {
         self.0.connection_state().has_resources
     }
 
-    /// Whether it says now that it tells of changed resources.
+    /// Whether it is connected and declares that it reports changed resources.
     pub(super) fn can_watch(&self) -> bool {
         let info = self.0.connection().ok().and_then(|connection| connection.peer.peer_info());
         info.and_then(|info| info.capabilities.resources.as_ref()?.subscribe).unwrap_or_default()
     }
 
-    /// What of its last lists is not used, a sentence each.
+    /// Sentences about entries of its last lists that are not used.
     pub fn left_out(&self) -> Vec<String> {
         self.0.connection_state().problems.values().flat_map(Problems::lost).collect()
     }

@@ -1,5 +1,5 @@
 //! How long the reverse calls of one open call have been served. All of them together have one time limit, so that a server
-//! cannot go on by making one after the other.
+//! cannot prolong its call by making one after the other.
 
 use platform::sync::Mutex;
 use runtime::engine::PausableClock;

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Length of a URI that is looked at, in bytes; no listed one is longer. Bounds the work on what a client makes up.
+/// The longest URI that is examined, in bytes; no listed one is longer. Bounds the work on URIs that clients make up.
 const MAX_URI: usize = 2 << 10;
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -92,7 +92,7 @@ impl UpstreamSettings {
         Ok(Self { name: name.to_owned(), inherited, ..self })
     }
 
-    /// What `command` says.
+    /// The program of `command`, with its arguments and environment.
     pub fn program(&self) -> Option<Program> {
         let (name, arguments) = self.command.split_first()?;
         let mut program = Program::new(name.clone(), arguments.to_vec());
@@ -134,20 +134,21 @@ impl UpstreamSettings {
     }
 }
 
-/// Whether a server may understand the URI as another one, which no pattern has seen: one with `..` in it, written in any way.
+/// Whether a server may resolve the URI to another one that was not matched against the patterns: one with a segment `.` or
+/// `..`, however it is escaped.
 fn leads_elsewhere(uri: &str) -> bool {
     if uri.len() > MAX_URI {
         return true;
     }
     let mut text = uri.to_owned();
-    // A `%` that is left may be one of the next round.
+    // Decoded repeatedly, because the result may contain another escaped character.
     while let Some(decoded) = decode_once(&text) {
         text = decoded;
     }
     text.split(['/', '\\', '?', '#', ':']).any(|segment| matches!(segment, "." | ".."))
 }
 
-/// Without the first escaped character; none if there is none.
+/// The text with its first escaped character decoded; none if there is none.
 fn decode_once(text: &str) -> Option<String> {
     let escaped = |at: usize| u8::from_str_radix(text.get(at + 1..at + 3)?, 16).ok().filter(u8::is_ascii);
     let (at, byte) = text.match_indices('%').find_map(|(at, _)| Some((at, escaped(at)?)))?;

@@ -52,13 +52,14 @@ pub(super) struct UpstreamShared {
 #[derive(Default)]
 pub(super) struct ConnectionState {
     pub(super) connection: Option<Arc<ServerConnection>>,
-    /// What the server listed last. It stays while the server is connected again: its tools say so. None: nothing yet.
+    /// The tools that the server listed last. They stay while it is reconnected, and calls of them report that. None: nothing
+    /// yet.
     pub(super) tools: Option<Arc<Vec<Arc<PluginTool>>>>,
-    /// What else the server listed last. It stays, too.
+    /// What else the server listed last. It stays as well.
     pub(super) items: Arc<ListedItems>,
-    /// Whether the server said last that it has resources.
+    /// Whether the server last declared that it has resources.
     pub(super) has_resources: bool,
-    /// What was told about the last lists.
+    /// The problems of the last lists, which were logged.
     pub(super) problems: BTreeMap<ListKind, Problems>,
     /// Why the server is not connected; none before the first attempt has failed.
     pub(super) reason: Option<String>,
@@ -126,7 +127,8 @@ impl UpstreamShared {
         self.tools().iter().find(|tool| tool.tool.name == name).cloned().ok_or_else(missing)
     }
 
-    /// The server says that a list has changed. Tools are listed for everybody, the others for who passes them on.
+    /// The server reports that a list has changed. Tools are read again in any case, other lists only if the handler passes
+    /// them on.
     pub(super) fn list_changed(&self, kind: ListKind) {
         let passes_on = self.handler.passes_on_items();
         match kind {

@@ -7,7 +7,7 @@ use rmcp::model::{ServerNotification, SubscribeRequestParams, SubscriptionFilter
 use rmcp::service::{ServiceError, Subscription};
 use std::sync::Arc;
 
-/// Subscribes to all changes; none when the server does not support subscriptions. Servers before 2026-07-28 tell of changes of
+/// Subscribes to all changes; none when the server does not support subscriptions. Servers before 2026-07-28 report changes of
 /// lists without being asked.
 pub(super) async fn subscribe(
     shared: &Arc<UpstreamShared>,
@@ -47,7 +47,7 @@ pub(super) async fn subscribe(
     }
 }
 
-/// What a subscription tells.
+/// Handles what a subscription reports.
 pub(super) fn on_change(shared: &UpstreamShared, notification: ServerNotification) {
     match notification {
         ServerNotification::ToolListChangedNotification(_) => shared.list_changed(ListKind::Tools),

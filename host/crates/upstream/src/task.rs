@@ -21,17 +21,17 @@ use tokio_util::sync::CancellationToken;
 
 /// Length of a task's id, in bytes. It is kept, and sent with each request about the task.
 pub(super) const MAX_TASK_ID: usize = 512;
-/// Between two looks at a task. Bounds what a server costs that wants to be asked all the time, and how long we wait for one that
-/// wants not to be asked.
+/// Time between two polls of a task. Bounds the cost of a server that wants to be polled all the time, and how long we wait for
+/// one that does not want to be polled.
 const MIN_POLL: Duration = Duration::from_millis(100);
 const MAX_POLL: Duration = Duration::from_secs(60);
-/// The same, for a server that names no interval.
+/// Time between two polls, for a server that names no interval.
 const DEFAULT_POLL: Duration = Duration::from_secs(1);
-/// How long a task is followed whose server does not answer. Bounds how long a script waits for one that is gone.
+/// How long a task is followed while its server does not answer. Bounds how long a script waits for a server that is gone.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// How long a task that was cancelled is still looked at, since it may have ended just before.
+/// How long a cancelled task is still polled, since it may have ended just before.
 const CANCEL_PATIENCE: Duration = Duration::from_secs(10);
-/// `MISSING_REQUIRED_CLIENT_CAPABILITY`: the answer of a server whose tool is only called as a task, or that has no tasks any more.
+/// `MISSING_REQUIRED_CLIENT_CAPABILITY`: the tool can only be called as a task, or the server does not support tasks any more.
 pub(super) const NO_TASKS: i32 = -32021;
 
 type Answering<'e> = BoxFuture<'e, Result<InputResponses, UpstreamError>>;
@@ -39,16 +39,16 @@ type Answering<'e> = BoxFuture<'e, Result<InputResponses, UpstreamError>>;
 struct FollowedTask<'e, 'a> {
     exchange: &'e Exchange<'a>,
     id: &'e str,
-    /// What it said of itself last.
+    /// Its last status message.
     message: Option<String>,
-    /// Whether its questions are answered: not any more once it is cancelled.
+    /// Whether its questions are answered; not any more once it is cancelled.
     asks: bool,
     /// Questions that are being answered, by their keys.
     asking: Option<(BTreeSet<String>, Answering<'e>)>,
-    /// Answers that the server has not confirmed. They are kept while it does not list their questions: one that has just started
-    /// again may not have come to them yet.
+    /// Answers that the server has not confirmed. They are kept while it does not list their questions: a server that has just
+    /// restarted may not have come to them yet.
     unsent: InputResponses,
-    /// Questions whose answers it has got, and which it still lists.
+    /// Questions whose answers the server has received, and which it still lists.
     answered: BTreeSet<String>,
     calls: UpstreamTaskCalls<'e>,
 }
@@ -83,14 +83,14 @@ pub(super) async fn follow(
                 task.calls.stop();
                 continue;
             }
-            Some(Ok(Look::Ended(end))) => {
+            Some(Ok(TaskProgress::Ended(end))) => {
                 if let Err(UpstreamError::Malformed { .. }) = &end {
-                    // Nobody follows it any more.
+                    // Cancelled, because nobody follows it any more.
                     task.cancel().await;
                 }
                 return end;
             }
-            Some(Ok(Look::GoesOn(wait))) => {
+            Some(Ok(TaskProgress::GoesOn(wait))) => {
                 heard = now();
                 wait
             }
@@ -125,7 +125,7 @@ pub(super) async fn follow(
                 match answers {
                     Ok(answers) => task.unsent.extend(answers),
                     Err(error) => {
-                        // Its tool would wait for an answer that nobody gives.
+                        // Cancelled, because its tool would wait for an answer that nobody gives.
                         task.cancel().await;
                         return Err(error);
                     }
@@ -137,7 +137,7 @@ pub(super) async fn follow(
     }
 }
 
-enum Look {
+enum TaskProgress {
     Ended(Result<UpstreamResult, UpstreamError>),
     /// Look again after this time.
     GoesOn(Duration),
@@ -149,17 +149,17 @@ fn is_final(code: i32) -> bool {
 }
 
 impl FollowedTask<'_, '_> {
-    /// Asks how the task stands, answers what it asks, and sends the answers that are there.
-    async fn look(&mut self) -> Result<Look, UpstreamError> {
+    /// Polls the task, begins to answer its questions, and sends the answers that are ready.
+    async fn look(&mut self) -> Result<TaskProgress, UpstreamError> {
         let request = ClientRequest::GetTaskRequest(GetTaskRequest::new(GetTaskParams::new(self.id)));
         let ServerResult::GetTaskResult(GetTaskResult { meta, task, .. }) = self.exchange.send_now(request).await?
         else {
-            return Ok(Look::Ended(Err(self.exchange.malformed("a result of another kind than a task's"))));
+            return Ok(TaskProgress::Ended(Err(self.exchange.malformed("a result of another kind than a task's"))));
         };
         let meta = meta.map(|meta| meta.0).unwrap_or_default();
         let calls = match UpstreamTaskCalls::read(&meta).and_then(|calls| self.calls.check(&calls).map(|()| calls)) {
             Ok(calls) => calls,
-            Err(what) => return Ok(Look::Ended(Err(self.exchange.malformed(what)))),
+            Err(what) => return Ok(TaskProgress::Ended(Err(self.exchange.malformed(what)))),
         };
         self.exchange.call().read_call_id(&Value::Object(meta));
         let (poll, message) = (task.task.poll_interval_ms, task.task.status_message.as_deref().map(single_line));
@@ -170,14 +170,14 @@ impl FollowedTask<'_, '_> {
         let requests = match task.payload {
             TaskPayload::Working => InputRequests::new(),
             TaskPayload::InputRequired { input_requests } => input_requests,
-            TaskPayload::Completed { result } => return Ok(Look::Ended(self.result(result))),
-            TaskPayload::Failed { error } => return Ok(Look::Ended(Err(self.failure(&error)))),
-            TaskPayload::Cancelled => return Ok(Look::Ended(Err(UpstreamError::Cancelled))),
-            _ => return Ok(Look::Ended(Err(self.exchange.malformed("a task in an unknown state")))),
+            TaskPayload::Completed { result } => return Ok(TaskProgress::Ended(self.result(result))),
+            TaskPayload::Failed { error } => return Ok(TaskProgress::Ended(Err(self.failure(&error)))),
+            TaskPayload::Cancelled => return Ok(TaskProgress::Ended(Err(UpstreamError::Cancelled))),
+            _ => return Ok(TaskProgress::Ended(Err(self.exchange.malformed("a task in an unknown state")))),
         };
         if requests.len() > MAX_TOGETHER {
             let error = self.exchange.malformed(format!("{} questions at once", requests.len()));
-            return Ok(Look::Ended(Err(error)));
+            return Ok(TaskProgress::Ended(Err(error)));
         }
         let due = self.unsent.iter().filter(|(key, _)| requests.contains_key(*key));
         let due: InputResponses = due.map(|(key, answer)| (key.clone(), answer.clone())).collect();
@@ -188,16 +188,16 @@ impl FollowedTask<'_, '_> {
         let outcomes = self.calls.unsent();
         if due.is_empty() && outcomes.is_empty() {
             let poll = poll.map_or(DEFAULT_POLL, Duration::from_millis);
-            return Ok(Look::GoesOn(poll.clamp(MIN_POLL, MAX_POLL)));
+            return Ok(TaskProgress::GoesOn(poll.clamp(MIN_POLL, MAX_POLL)));
         }
         self.send_answers(due, outcomes).await?;
-        Ok(Look::GoesOn(MIN_POLL))
+        Ok(TaskProgress::GoesOn(MIN_POLL))
     }
 
-    /// Takes note of what is asked now. Keys are never used for another question.
+    /// Begins to answer new questions. A key is never used again for another question.
     fn ask(&mut self, mut requests: InputRequests) {
         self.answered.retain(|key| requests.contains_key(key));
-        // Bounds what a server lets us keep that asks for ever and never lists again what it has asked.
+        // Bounds the memory of a server that asks for ever and never lists its earlier questions again.
         if self.unsent.len() > MAX_TOGETHER {
             self.unsent.retain(|key, _| requests.contains_key(key));
         }
@@ -205,7 +205,7 @@ impl FollowedTask<'_, '_> {
             if keys.iter().any(|key| requests.contains_key(key)) {
                 return;
             }
-            // Withdrawn.
+            // The questions were withdrawn.
             self.asking = None;
         }
         requests.retain(|key, _| !self.answered.contains(key) && !self.unsent.contains_key(key));
@@ -223,7 +223,7 @@ impl FollowedTask<'_, '_> {
         let params = UpdateTaskParams::new(self.id, answers.clone());
         let request = ClientRequest::UpdateTaskRequest(UpdateTaskRequest::new(params));
         match self.exchange.send_with_outcomes(request, outcomes.clone()).await {
-            // Asked again, the user or a rule would say the same for ever.
+            // The question is not asked again: the user or a rule would give the same answer for ever.
             Err(error @ UpstreamError::Refused { .. }) => {
                 self.exchange.call().emit(UpstreamCallEvent::Log(format!("an answer is lost: {error}")));
                 self.calls.refused(self.exchange, outcomes, &error.to_string());
@@ -240,7 +240,7 @@ impl FollowedTask<'_, '_> {
         Ok(())
     }
 
-    /// Cancels the task. Returns whether its server has been told.
+    /// Cancels the task. Returns whether the server has received that.
     async fn cancel(&mut self) -> bool {
         let request = ClientRequest::CancelTaskRequest(CancelTaskRequest::new(CancelTaskParams::new(self.id)));
         match self.exchange.send_now(request).await {

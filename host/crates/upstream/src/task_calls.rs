@@ -13,8 +13,8 @@ use std::task::Poll;
 
 /// Length of a call's key, in bytes. Keys are kept as long as the task is followed, and stored.
 const MAX_KEY: usize = 128;
-/// Calls for one task. Their keys are kept as long as the task is followed: bounds what a server lets this client keep that lists new
-/// calls for ever.
+/// Calls for one task. Their keys are kept as long as the task is followed: bounds the memory if a server never stops listing
+/// new calls.
 const MAX_CALLS: usize = 4_096;
 /// Bytes of outcomes that are kept, to be sent again to a server that has lost them.
 const MAX_KEPT: usize = 1 << 20;
@@ -22,9 +22,9 @@ const MAX_KEPT: usize = 1 << 20;
 /// The calls of one task, by key. Whatever the server does, none is made twice.
 pub(super) struct UpstreamTaskCalls<'e> {
     running: BTreeMap<String, BoxFuture<'e, Value>>,
-    /// Of all calls that have been made. None: not kept any more.
+    /// The outcomes of all calls that have been made; none if the outcome is no longer kept.
     outcomes: BTreeMap<String, Option<Value>>,
-    /// The server has them, and lists the calls still.
+    /// Calls whose outcomes the server has, and which it still lists.
     taken: BTreeSet<String>,
     /// The calls that the server lists and that have an outcome.
     due: BTreeSet<String>,
@@ -39,7 +39,7 @@ impl<'e> UpstreamTaskCalls<'e> {
         Self { running: BTreeMap::new(), outcomes, taken: BTreeSet::new(), due: BTreeSet::new() }
     }
 
-    /// What a task shows in its `_meta`. The error says what is wrong with it.
+    /// Reads the calls that a task lists in its `_meta`. The error says what is wrong with them.
     pub(super) fn read(meta: &Map<String, Value>) -> Result<BTreeMap<String, ReverseCallParams>, String> {
         let Some(calls) = meta.get(CLIENT_TOOLS).and_then(|fields| fields.get("toolCalls")) else {
             return Ok(BTreeMap::new());
@@ -61,7 +61,7 @@ impl<'e> UpstreamTaskCalls<'e> {
         }
     }
 
-    /// Takes note of what is called now. What is not listed any more runs on, since the server may list it again.
+    /// Starts the calls that are new. A call that is no longer listed runs on, since the server may list it again.
     pub(super) fn note(&mut self, exchange: &'e Exchange<'_>, calls: BTreeMap<String, ReverseCallParams>) {
         self.taken.retain(|key| calls.contains_key(key));
         self.due = calls.keys().filter(|key| self.outcomes.contains_key(*key)).cloned().collect();
@@ -93,7 +93,7 @@ impl<'e> UpstreamTaskCalls<'e> {
         self.due.insert(key);
     }
 
-    /// Ends what runs.
+    /// Ends the running calls.
     pub(super) fn stop(&mut self) {
         self.running.clear();
     }
@@ -108,7 +108,7 @@ impl<'e> UpstreamTaskCalls<'e> {
         self.due.iter().map(outcome).collect()
     }
 
-    /// The server has stored these.
+    /// The server has stored these outcomes.
     pub(super) fn sent(&mut self, exchange: &Exchange<'_>, outcomes: &Map<String, Value>) {
         for key in outcomes.keys() {
             self.due.remove(key);
@@ -124,7 +124,7 @@ impl<'e> UpstreamTaskCalls<'e> {
         }
     }
 
-    /// The server does not take these. It is told so in their place, once.
+    /// The server refuses these outcomes. An error that says so is sent in their place, once.
     pub(super) fn refused(&mut self, exchange: &Exchange<'_>, outcomes: Map<String, Value>, why: &str) {
         let (told, new): (Map<_, _>, Map<_, _>) = outcomes.into_iter().partition(|(_, it)| it.get("error").is_some());
         self.sent(exchange, &told);

@@ -13,8 +13,8 @@ pub(super) fn single_line(text: &str) -> String {
     printable(truncate(text, MAX_TEXT)).into_owned()
 }
 
-/// The text without what nobody sees of it: a model would read it, and a person who looks at the text would not. Joiners stay between
-/// letters of scripts that are written with them.
+/// The text without invisible characters: a model would read them, and a person who looks at the text would not see them.
+/// Joiners stay between letters of scripts that are written with them.
 pub(super) fn visible(text: &str) -> Cow<'_, str> {
     let mut hidden = unsafe_characters(text).filter(|(_, c)| !matches!(c, '\n' | '\t')).peekable();
     if hidden.peek().is_none() {
@@ -51,7 +51,7 @@ fn visible_string(text: String) -> String {
     shown.unwrap_or(text)
 }
 
-/// The same for each text and each name of a JSON value. Of two names that are then the same, the first counts.
+/// The same for each text and each name of a JSON value. If two names become the same, the first counts.
 pub(super) fn visible_json(value: Value) -> Value {
     // serde_json bounds the recursion at 128.
     match value {

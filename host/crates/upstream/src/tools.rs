@@ -50,7 +50,7 @@ impl ListReader for ToolReader<'_> {
     async fn read(&self, tool: m::Tool) -> Result<ReadEntry<Arc<PluginTool>>, String> {
         let (server, follows_tasks) = (self.server.to_owned(), self.connection.has_tasks);
         let owner = (Principal::local(), PluginId { side: Side::Server, name: self.server.into() });
-        // A schema may take milliseconds: one after the other, and beside calls of others.
+        // Compiling a schema may take milliseconds, so tools are read one by one in the pool, beside the calls of others.
         let reading = async move { read_tool(&server, tool, follows_tasks) };
         let ListedTool { tool, warnings } = run_in_pool(owner, reading.boxed()).await?;
         Ok(ReadEntry { key: tool.tool.name.clone(), item: tool, warnings })

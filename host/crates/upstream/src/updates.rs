@@ -10,16 +10,17 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// Between two looks at what has changed. Bounds what a server costs all clients that says all the time that something has changed, and
-/// a client that subscribes and unsubscribes all the time.
+/// Time between two looks at what has changed. Bounds what it costs all clients if a server keeps reporting changes, or if a
+/// client keeps subscribing and unsubscribing.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How much longer than a look the pause after it is, at least. Bounds its part of a processor, however much is listened for.
+/// The pause after a look is at least this many times as long as the look. Bounds its part of a processor, whatever is listened
+/// for.
 const REST: u32 = 16;
-/// URIs that are looked at without a pause for others.
+/// URIs that are looked at before other tasks get a turn.
 const AT_ONCE: usize = 128;
 
-/// Watched resources that the server says have changed.
+/// Watched resources that the server has reported as changed.
 #[derive(Default)]
 pub(super) struct UpdatedResources {
     uris: Mutex<BTreeSet<String>>,
@@ -66,7 +67,7 @@ pub(super) async fn pass_on_updates(upstream: Upstream, updated: Arc<UpdatedReso
     }
 }
 
-/// What of that is this server's own: by whom each of its URIs is listened for.
+/// The URIs that are this server's own, each with the principals that listen for it.
 async fn own_uris<'a>(
     catalog: &'a Catalog,
     server: &str,
@@ -84,7 +85,7 @@ async fn own_uris<'a>(
     own
 }
 
-/// The URIs that are watched when not all can be. Each principal has one in turn, so whoever listens for the most gives way.
+/// The URIs that are watched when not all can be. Each principal gets one in turn, so those who listen for the most lose some.
 fn share_out(own: BTreeMap<&str, Vec<&Principal>>, most: usize) -> BTreeSet<String> {
     if own.len() <= most {
         return own.into_keys().map(str::to_owned).collect();
@@ -129,7 +130,7 @@ async fn watch_only(upstream: &Upstream, watched: &mut BTreeSet<String>, now: BT
             continue;
         }
         if let Err(error) = upstream.watch(&uri).await {
-            // A server that does not answer is not asked for the others at once.
+            // A server that does not answer is not asked for the others now.
             tracing::debug!(server, "a resource cannot be watched: {error}");
             return;
         }
@@ -137,7 +138,7 @@ async fn watch_only(upstream: &Upstream, watched: &mut BTreeSet<String>, now: BT
     }
 }
 
-/// Under each address by which clients may know the resource.
+/// Announces the change under each address by which clients may know the resource.
 fn announce(current: &CurrentCatalog, catalog: &Catalog, server: &str, uri: &str) {
     let full = upstream_address(server, uri);
     let address = catalog.address_of(server, uri);

@@ -49,7 +49,7 @@ impl AgentSession {
         call
     }
 
-    /// Makes a call that has its number, or goes on with it.
+    /// Makes the call with this number, or continues it if an earlier run began it.
     pub(super) fn run(self: &Arc<Self>, call: u64, open: UnfinishedCall) {
         let Some(cancel) = self.calls().get(&call).map(|running| running.cancel.clone()) else { return };
         let session = self.clone();
@@ -71,7 +71,7 @@ impl AgentSession {
         self.wait_while(call.is_none(), runs).await;
     }
 
-    /// Waits while any call is as said, and, if so asked, for reactions.
+    /// Waits as long as `is_awaited` is true of any call and, with `reactions`, as long as a reaction runs.
     pub(super) async fn wait_while(&self, reactions: bool, is_awaited: impl Fn(&u64, &SessionCall) -> bool) {
         loop {
             let changed = self.changed.notified();

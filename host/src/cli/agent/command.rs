@@ -15,7 +15,7 @@ pub(super) enum AgentCommand {
         arguments: CallArguments,
         wait: bool,
     },
-    /// Allows a request once, or refuses it. Without a number, the only one that waits.
+    /// Allows a request once, or refuses it. Without a number, it decides the only request that waits.
     Decide(Option<u64>, bool),
     Wait(Option<u64>),
     Calls,

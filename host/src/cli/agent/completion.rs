@@ -68,7 +68,7 @@ impl PromptCompleter {
     }
 }
 
-/// Where the word at the end of the text begins, and what it may become.
+/// Returns where the last word of the text begins, and its possible completions.
 fn candidates(
     text: &str,
     names: impl FnOnce(Names) -> Vec<String>,
@@ -91,14 +91,14 @@ fn candidates(
             }
         }
     };
-    // A server chose the names of its tools.
+    // Servers choose the names of their tools: a control character in one could drive the terminal.
     all.retain(|name| name.starts_with(&text[start..]) && !name.chars().any(char::is_control));
     all.sort();
     all.dedup();
     (start, all)
 }
 
-/// What stands behind the last blank.
+/// The text after the last whitespace.
 fn last_word(text: &str) -> &str {
     text.rsplit(char::is_whitespace).next().unwrap_or_default()
 }
@@ -113,7 +113,7 @@ fn missing(arguments: Vec<String>, given: &str) -> Vec<String> {
     left.filter(|name| !name.contains(char::is_whitespace)).map(|name| format!("{name}=")).collect()
 }
 
-/// A command that takes more is completed to where more begins.
+/// Adds a space to a name after which more has to be typed.
 fn completed(name: &str, takes_more: bool) -> String {
     if takes_more { format!("{name} ") } else { name.to_owned() }
 }

@@ -64,7 +64,7 @@ impl AgentSession {
             AgentCommand::Waiting => self.show_waiting(),
             AgentCommand::Approve(id, how) => self.approve(id, how)?,
             AgentCommand::Decide(id, yes) => {
-                // So short a word must not mean a request that came while it was typed.
+                // Without a number, the command must not decide a request that came while the user typed.
                 let waiting = self.approvals.pending_requests().len();
                 if id.is_none() && waiting > 1 {
                     return Err(format!("{waiting} requests wait: say which; `waiting` lists them"));
@@ -260,7 +260,7 @@ impl AgentSession {
         self.screen.show(&json!({ "event": "servers", "servers": all, "approvals": approvals }), &lines.join("\n"));
     }
 
-    /// Connects `NAME=ADDRESS` or a known name. Without a file with its API key, a known server has the one it had.
+    /// Connects `NAME=ADDRESS` or a known name. Without `key_file`, a known server keeps the API key file that it had.
     pub(super) async fn connect(self: &Arc<Self>, text: &str, key_file: Option<String>) -> Result<(), String> {
         let Memory { servers: known, key_files, .. } = self.approvals.memory().get();
         let (name, address) = match text.split_once('=') {
@@ -315,7 +315,7 @@ impl AgentSession {
     }
 }
 
-/// The arguments with their types; those that may be left out with a question mark.
+/// The arguments with their types. Optional ones have a question mark.
 fn arguments_line(schema: &str) -> String {
     let schema: Value = serde_json::from_str(schema).unwrap_or_default();
     let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The file by the server's name.
+/// The file with the API key of each server, by the server's name.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct KeyFiles(BTreeMap<String, String>);
 
@@ -12,7 +12,7 @@ impl KeyFiles {
     pub(super) fn new(connect: &[String], files: &[String]) -> Result<Self, String> {
         let servers = connect.iter().filter_map(|text| text.split_once('='));
         let remote: Vec<_> = servers.filter(|(_, address)| is_url(address)).map(|(name, _)| name.trim()).collect();
-        // A name alone is a server that is remembered.
+        // A name without an address is that of a remembered server.
         let known: Vec<_> = connect.iter().filter(|text| !text.contains('=')).map(String::as_str).collect();
         let all: Vec<_> = remote.iter().chain(&known).copied().collect();
         let mut assigned = BTreeMap::new();
@@ -26,7 +26,7 @@ impl KeyFiles {
                     return Err(format!("--key-file {text}: write NAME=FILE; NAME is one of {}", all.join(", ")));
                 }
             };
-            // What a server is remembered with is found again from any folder.
+            // The path is remembered with the server, so it must be valid from any folder.
             let file = std::path::absolute(Path::new(file)).map_err(|error| format!("--key-file {text}: {error}"))?;
             if assigned.insert(server.to_owned(), file.display().to_string()).is_some() {
                 return Err(format!("--key-file {text}: {server} has two keys"));

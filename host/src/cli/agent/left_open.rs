@@ -1,4 +1,4 @@
-//! Calls that a run of the agent leaves open, and what the next one does about them: go on with them, repeat or forget them.
+//! Calls that a run of the agent leaves open, and what the next run does about them: continue, repeat or forget them.
 
 use super::screen::inline;
 use super::session::AgentSession;
@@ -13,7 +13,7 @@ use upstream::ResumePoint;
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl AgentSession {
-    /// Goes on with the calls that earlier runs left open and that no other run has.
+    /// Continues the calls that earlier runs left open and that no other run has taken.
     pub(super) async fn resume(self: &Arc<Self>) -> Result<(), String> {
         self.show_elsewhere();
         let memory = self.approvals.memory();
@@ -27,7 +27,7 @@ impl AgentSession {
                 reasons.insert(server, reason);
             }
         }
-        // Nothing is waited for from here on: whoever interrupts this leaves no call that is taken and does not go on.
+        // There is no await from here on: an interruption leaves no call that was taken but is not continued.
         let taken = memory.take_resumable_calls().map_err(|error| error.to_string())?;
         let (mut all, mut lines, mut going_on) = (Vec::new(), Vec::new(), Vec::new());
         for open in taken {
@@ -60,7 +60,7 @@ impl AgentSession {
         Ok(())
     }
 
-    /// Leaves a call to another run, and says why.
+    /// Gives a call back, so that another run can take it, and shows the reason.
     fn give_back(&self, open: &UnfinishedCall, reason: &str) {
         let changed = self.approvals.memory().change(|memory| {
             if let Some(call) = memory.call(&open.correlation_id) {
@@ -76,7 +76,7 @@ impl AgentSession {
         self.screen.show_error(&format!("{text}; connect the server, then `resume`, or `forget {short}`"));
     }
 
-    /// Says what earlier runs left open, without going on with it.
+    /// Shows what earlier runs left open, without continuing it.
     pub(super) fn show_left_open(&self) {
         self.show_elsewhere();
         let open: Vec<_> = self.approvals.memory().unfinished_calls();
@@ -102,12 +102,12 @@ impl AgentSession {
         self.screen.show(&json!({ "event": event, "calls": all }), &text);
     }
 
-    /// Before the agent ends: says what goes on without it. With `waits`, as in a script, calls that would end with it come to their
-    /// end first. Without a memory, everything does.
+    /// Called before the agent ends: shows which calls stay open without it. With `waits`, as in a script, it first waits for
+    /// the calls that would end with the agent. Without a memory, all calls end with it.
     pub(super) async fn leave(&self, waits: bool) {
         let memory = self.approvals.memory();
         match (memory.is_kept(), waits) {
-            // Nobody could come back to them.
+            // Without a memory, no later run could continue the calls.
             (false, true) => return self.wait(None).await,
             (false, false) => {
                 self.cancel_all();
@@ -220,7 +220,7 @@ impl AgentSession {
     }
 }
 
-/// By what the user names a call that this run does not have.
+/// The short ID by which the user names a call that this run does not have.
 fn short(open: &UnfinishedCall) -> &str {
     open.correlation_id.get(..8).unwrap_or(&open.correlation_id)
 }

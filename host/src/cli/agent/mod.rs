@@ -145,7 +145,7 @@ impl Agent {
             Some(terminal) => {
                 let starting = async {
                     connecting.await;
-                    // Without a user, it would decline what the user was asked.
+                    // Without a user, a continued call would decline the questions that were meant for the user.
                     match attended {
                         true => session.resume().await.unwrap_or_else(|error| show_error(&session, &error)),
                         false => session.show_left_open(),
@@ -243,7 +243,8 @@ fn show_error(session: &Arc<AgentSession>, error: &str) {
     session.screen.show_error(error);
 }
 
-/// Runs a script and waits for the calls that it started, tasks too unless it says `quit`.
+/// Runs a script and waits for the calls that it started. After `quit`, it does not wait for calls that a later run can
+/// continue.
 async fn run_script(session: &Arc<AgentSession>, script: Option<&Path>) -> anyhow::Result<()> {
     let mut lines = lines(script)?;
     let interrupted = tokio::signal::ctrl_c();

@@ -7,7 +7,8 @@ const MIN_LINES: usize = 5;
 /// Lines of the terminal beside a page: the one that asks whether to go on, and our own before it.
 const OWN_LINES: usize = 3;
 
-/// The pages of a text at a terminal with so many lines and columns. There is at least one; without a terminal, exactly one.
+/// The pages of a text at a terminal of this size, in lines and columns. There is at least one; without a terminal, exactly
+/// one.
 pub(super) fn pages(text: &str, terminal: Option<(usize, usize)>) -> Vec<String> {
     let framed = framed(text);
     let (rows, columns) = terminal.map_or((usize::MAX, None), |(rows, columns)| (rows, Some(columns)));

@@ -27,10 +27,10 @@ impl QuietTerminal {
     fn set(&self, quiet: bool) {
         let Some(mut modes) = self.before.clone() else { return };
         if quiet {
-            // By the letter, as the prompt reads: it would not see the beginning of a line that the terminal collects.
+            // Without line mode, as at the prompt: it would not see the beginning of a line that the terminal still collects.
             modes.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON);
         }
-        // Keeps what was typed. Fails when the terminal is gone, and nobody types any more.
+        // `Drain` keeps what was typed. This fails when the terminal is gone, and then nobody types any more.
         let _ = tcsetattr(stdin(), OptionalActions::Drain, &modes);
     }
 }

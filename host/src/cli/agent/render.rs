@@ -165,19 +165,19 @@ pub(super) fn contents_text(content: &[Content]) -> String {
     content.iter().map(content_text).collect::<Vec<_>>().join("\n")
 }
 
-/// How far a call is, as people have been shown it.
+/// The progress of a call as it was last shown to people.
 #[derive(Default)]
 pub(super) struct ShownProgress {
     last: String,
     /// Whether the last event was a chunk.
     is_after_chunk: bool,
-    /// For the line of the next chunk.
+    /// Progress that the line of the next chunk shows.
     next: Option<String>,
 }
 
 impl ShownProgress {
-    /// The line for a report. None if people know it already: servers say again how far they are, so that no client gives up. Between
-    /// chunks, the line of the next one tells it.
+    /// The line for a progress report. None if it repeats the last one: servers repeat their progress so that no client gives
+    /// up. None also for a report without a message after a chunk: the line of the next chunk shows it.
     fn line(&mut self, done: &str, message: &str) -> Option<String> {
         let (line, is_after_chunk) = (format!("{done}  {message}"), std::mem::take(&mut self.is_after_chunk));
         if line == self.last {
@@ -188,7 +188,7 @@ impl ShownProgress {
         self.next.is_none().then_some(line)
     }
 
-    /// What the line of a chunk tells.
+    /// The progress that the line of a chunk shows, empty if there is none.
     fn of_chunk(&mut self) -> String {
         self.is_after_chunk = true;
         self.next.take().map(|done| format!(" ({done})")).unwrap_or_default()

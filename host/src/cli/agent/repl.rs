@@ -21,7 +21,7 @@ use tokio::runtime::Handle;
 const MAX_EDITED: u64 = 1 << 20;
 const PROMPT: &str = "agent> ";
 
-/// Completes once it knows the session.
+/// The line editor. It completes words once its completer knows the session.
 type Lines = Editor<PromptCompleter, FileHistory>;
 
 /// Reads commands until the user quits. `history` is the file of earlier lines. Blocks.
@@ -38,7 +38,7 @@ pub(super) fn run(session: &Arc<AgentSession>, mut terminal: Terminal, history: 
             Err(error) => return Err(format!("cannot read the terminal: {error}")),
         };
         if !line.trim().is_empty() {
-            // Only the history is lost.
+            // A failure loses only the history.
             let _ = terminal.lines.add_history_entry(line.as_str());
         }
         let done = match AgentCommand::parse(&line) {
@@ -58,13 +58,13 @@ pub(super) fn run(session: &Arc<AgentSession>, mut terminal: Terminal, history: 
         }
     }
     if let Some(history) = history {
-        // Only the history is lost.
+        // A failure loses only the history.
         let _ = terminal.lines.save_history(&history);
     }
     Ok(())
 }
 
-/// A line editor that prints output above the prompt. From now on nothing is echoed but by the editor.
+/// A line editor that prints output above the prompt. From now on only the editor echoes what is typed.
 pub(super) fn open(screen: &Screen, history: Option<&PathBuf>) -> Result<Terminal, String> {
     let fail = |error: ReadlineError| format!("cannot use the terminal: {error}");
     let config = Config::builder().auto_add_history(false).completion_type(CompletionType::List).build();

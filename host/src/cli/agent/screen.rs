@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Longest foreign text that is shown at once, in bytes and lines. Keeps our own output on the screen.
 const MAX_TEXT: usize = 16 << 10;
 const MAX_LINES: usize = 200;
-/// Foreign text inside a line of ours, in bytes.
+/// Longest foreign text inside a line of our own, in bytes.
 pub(super) const MAX_INLINE: usize = 256;
 /// Queued output above the prompt. Bounds the memory that a flood costs while the user types.
 const MAX_QUEUE: usize = 4_096;

@@ -118,8 +118,8 @@ impl Servers {
         self.set.server(server).map(|server| server.settings().address())
     }
 
-    /// Calls a tool, or goes on with a call that an earlier run began. The error is a sentence, and what the memory keeps: the call
-    /// may still run on the server.
+    /// Calls a tool, or continues a call that an earlier run began. An error comes as a sentence, with what the memory should
+    /// keep of the call, since it may still run on the server.
     pub(super) async fn call(
         &self,
         open: UnfinishedCall,

@@ -19,10 +19,10 @@ use std::sync::{Arc, MutexGuard};
 use tokio::sync::{Notify, mpsc};
 use upstream::UpstreamCallEvent;
 
-/// Outputs of one call that are kept for `watch`, and lines of the history.
+/// How many outputs of one call are kept for `watch`, and how many lines of the history.
 const MAX_KEPT: usize = 200;
 const MAX_HISTORY: usize = 1_000;
-/// Bytes of a result that is kept for `show`, and of all results. A server may answer with more than anybody reads.
+/// Bytes that are kept for `show` of one result, and of all results together. Bounds the memory that answers of servers take.
 const MAX_RESULT: usize = 1 << 20;
 const MAX_RESULTS: usize = 8 << 20;
 pub(super) struct SessionOptions {
@@ -204,7 +204,7 @@ impl AgentSession {
         if watched {
             self.screen.show(&json, &text);
         }
-        // Who leaves waits for it.
+        // `wait_while` waits for this, also when the agent ends.
         self.changed.notify_waiters();
     }
 
@@ -222,7 +222,7 @@ impl AgentSession {
         }
     }
 
-    /// All of a short text; of a long one the first page, and how to see the rest.
+    /// A short text as a whole; the first page of a long one, with a hint how to see the rest.
     fn first_page(&self, call: u64, text: &str) -> String {
         let Some(terminal) = self.screen.size() else { return quoted(text) };
         let pages = pages(truncate(text, MAX_RESULT), Some(terminal));

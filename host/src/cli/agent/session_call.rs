@@ -15,7 +15,7 @@ pub(super) struct SessionCall {
     pub(super) task: String,
     /// The server's ID for the call.
     pub(super) id: Option<String>,
-    /// From where another run could go on with it.
+    /// The point from which another run could continue the call.
     pub(super) point: Option<ResumePoint>,
     pub(super) cancel: CancellationToken,
     pub(super) watched: bool,
@@ -26,7 +26,7 @@ pub(super) struct SessionCall {
 }
 
 impl SessionCall {
-    /// One that has not begun, or goes on.
+    /// A call that has not begun, or that continues one of an earlier run.
     pub(super) fn new(open: &UnfinishedCall) -> Self {
         Self {
             server: open.server.clone(),

@@ -8,12 +8,12 @@ use std::path::Path;
 use std::process::Stdio;
 use tokio::process::{Child, Command};
 
-/// Killed with all that it has started when it is dropped.
+/// A build. When it is dropped, it is killed with all processes that it has started.
 struct BuildProcess(Child);
 
 impl Drop for BuildProcess {
     fn drop(&mut self) {
-        // Nothing once its end was seen: the number could be that of another group by then.
+        // There is no id once its end was seen: by then, the number could be that of another group.
         let id = self.0.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         if let Some(group) = id {
             // It may have ended just now.

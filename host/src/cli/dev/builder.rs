@@ -1,4 +1,4 @@
-//! Builds the plugin, one build after the other, and says of each what changed and what became of it.
+//! Builds the plugin, one build after the other, and reports the changed files and the result of each.
 
 use super::build_process;
 use super::plugin::DevPlugin;
@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// Files that a line names; the others are counted.
+/// Most changed files that a line names; the others are counted.
 const MAX_NAMED: usize = 3;
-/// Before sources that could not be read are read again.
+/// Pause before sources that could not be read are read again.
 const RETRY: Duration = Duration::from_secs(1);
 
 pub(super) struct Builder {
@@ -24,7 +24,7 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// To be called in a tokio runtime.
+    /// Must be called in a tokio runtime.
     pub(super) fn new(plugin: DevPlugin) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let watch = SourceWatch::new(plugin.sources(), clock.clone());
@@ -46,8 +46,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Builds at once if that is needed, says in `first` that this is done, and then builds whenever sources change, as long as it
-    /// runs. Changes during a build are those of the next one.
+    /// Builds at once if that is needed, reports in `first` when this is done, and then builds whenever sources change, until
+    /// it is dropped. Changes during a build cause the next one.
     pub(super) async fn run(mut self, first: oneshot::Sender<anyhow::Result<()>>) {
         let begun = self.build_if_old().await;
         let failed = begun.is_err();

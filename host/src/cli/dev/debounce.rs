@@ -1,4 +1,4 @@
-//! When a series of changes is over: an editor saves many files, or one file in several steps.
+//! Decides when a series of changes is over: an editor saves many files, or one file in several steps.
 
 use platform::clock::Clock;
 use std::sync::Arc;
@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 /// A series is over when nothing has changed for so long.
 const QUIET: Duration = Duration::from_millis(100);
-/// A program that changes files all the time, such as one that logs into the folder, does not put a build off for ever.
+/// Longest series. A program that changes files all the time, such as one that logs into the folder, must not delay a build for
+/// ever.
 const LONGEST: Duration = Duration::from_secs(2);
 
 pub(super) struct Debounce {
@@ -27,7 +28,7 @@ impl Debounce {
         self.series = Some((began, now));
     }
 
-    /// Nothing is different any more.
+    /// Ends the series, since it was returned or its changes were undone.
     pub(super) fn reset(&mut self) {
         self.series = None;
     }

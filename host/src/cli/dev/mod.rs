@@ -1,5 +1,5 @@
-//! `portcullis dev`: an author's loop. It serves the plugin of a folder, and builds it anew whenever a source changes; the server
-//! loads the changed component as it loads any other.
+//! `portcullis dev`: serves the plugin of a folder while its author works on it. It builds the plugin anew whenever a source
+//! changes; the server loads the changed component as it loads any other.
 
 mod build_process;
 mod builder;
@@ -43,16 +43,16 @@ pub(super) struct Developing {
 }
 
 impl Dev {
-    /// Whether its client is at stdin and stdout, as far as the configuration does not say otherwise.
+    /// Whether its client is at stdin and stdout, unless the configuration names another way.
     pub(super) fn is_over_stdio(&self) -> bool {
         self.http.is_none()
     }
 
-    /// Loads the configuration and gives up what neither serving nor building needs.
+    /// Loads the configuration and gives up the rights that neither serving nor building needs.
     pub(super) fn confined(self) -> anyhow::Result<Developing> {
         let (plugin, mut config) = DevPlugin::open(&self.folder, self.config)?;
         config.http = self.http.or(config.http);
-        // Whatever the file says: it is what this command is for.
+        // Overrides the file, since reloading is the purpose of this command.
         config.reload = true;
         let serving = Serving::confined(config, &plugin.file.config, true)?;
         Ok(Developing { serving, plugin })

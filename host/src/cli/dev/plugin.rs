@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 pub(super) struct DevPlugin {
     pub(super) id: PluginId,
-    /// As the author has named it.
+    /// The folder as the author named it.
     pub(super) folder: PathBuf,
     pub(super) component: PathBuf,
-    /// The file that is served, or the one that could be.
+    /// The configuration file that is served, or the one that the author could write.
     pub(super) file: ConfigFile,
     pub(super) is_configured: bool,
 }
@@ -59,7 +59,7 @@ impl DevPlugin {
     }
 }
 
-/// This plugin alone, without a grant.
+/// A configuration with this plugin alone, without a grant.
 fn in_memory(name: &str, component: &Path, folder: &Path) -> anyhow::Result<Config> {
     let value = |text: String| toml_edit::Value::from(text).to_string();
     let source = value(component.display().to_string());

@@ -1,4 +1,4 @@
-//! What the plugin requests and nobody grants, with the lines that grant it.
+//! The plugin's requests that are not granted, with the commands that grant them.
 
 use crate::cli::options::ConfigFile;
 use crate::cli::text::shell_quote;
@@ -10,14 +10,14 @@ use policy::{Grants, PluginId};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Says it once, and again when it is something else.
+/// Reports ungranted requests once, and again when they change.
 #[derive(Default)]
 pub(super) struct UngrantedRequests {
     said: String,
 }
 
 impl UngrantedRequests {
-    /// The text for the author, if there is something new to say. `file` is the configuration, `is_there` whether it is served.
+    /// The text for the author, if there is something new to report. `file` is the configuration, `is_there` whether it exists.
     pub(super) fn news(
         &mut self,
         id: &PluginId,
@@ -25,7 +25,7 @@ impl UngrantedRequests {
         file: &ConfigFile,
         is_there: bool,
     ) -> Option<String> {
-        // What is wrong with either, the server says.
+        // The server reports what is wrong with the component or the configuration.
         let bytes = package::read_file(component).ok()?;
         let requests = package::inspect(&bytes).ok()?.manifest.map(|manifest| manifest.requests).unwrap_or_default();
         let grants = if is_there {

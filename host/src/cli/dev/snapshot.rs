@@ -1,4 +1,4 @@
-//! The sources of a plugin at a moment: its folder without what tools make there, what hidden folders have, and the component itself.
+//! The sources of a plugin at one moment: its folder, without hidden folders, files that tools make, and the component itself.
 
 use anyhow::{Context, ensure};
 use plugins::package::{Digest, FileStamp};
@@ -7,24 +7,25 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// More files are none of a plugin's sources: somebody began in a home folder. Bounds memory, and the time of each look.
+/// A folder with more files does not hold a plugin's sources: the user has probably started in a home folder. Bounds the memory
+/// and the time of each look.
 const MAX_FILES: usize = 10_000;
-/// Bytes that one look reads. Files beyond that are compared by size and time alone, so that data in the folder keeps nobody waiting.
+/// Bytes that one look reads. Files beyond that are compared by size and time alone, so that large data does not delay a look.
 const MAX_READ: u64 = 64 << 20;
 /// Folders that tools make, whatever they contain.
 const MADE: [&str; 4] = ["target", "node_modules", "__pycache__", "venv"];
 /// Files that mark a folder as made by a tool: of caches (cargo, pytest), and of Python's environments.
 const MARKS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
 
-/// Where the sources are, and which files there are none.
+/// The folder of the sources, and the files in it that are not sources.
 #[derive(Debug, Clone)]
 pub(super) struct SourceFolder {
     pub(super) folder: PathBuf,
-    /// The component, what it is written to before, and the configuration, which the server reads itself.
+    /// The component, the file to which it is written first, and the configuration, which the server reads itself.
     pub(super) others: Vec<PathBuf>,
 }
 
-/// By path, relative to the folder.
+/// The sources by path, relative to the folder.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct SourceSnapshot(BTreeMap<PathBuf, Source>);
 
@@ -34,7 +35,7 @@ struct Source {
     digest: Option<Digest>,
 }
 
-/// Two are the same if their bytes are: what is saved without a change, or written again by a build, is no change.
+/// Two sources are equal if their bytes are: a file that is saved without a change, or rewritten by a build, has not changed.
 impl PartialEq for Source {
     fn eq(&self, other: &Self) -> bool {
         match (&self.digest, &other.digest) {
@@ -45,7 +46,8 @@ impl PartialEq for Source {
 }
 
 impl SourceFolder {
-    /// Reads the sources, apart from those that are as in `before`. `enter` is called with each folder before it is read. Blocks.
+    /// Takes a snapshot. Files that are as in `before` are not read again. `enter` is called with each folder before it is
+    /// read. Blocks.
     pub(super) fn look(&self, before: &SourceSnapshot, mut enter: impl FnMut(&Path)) -> anyhow::Result<SourceSnapshot> {
         let mut found = BTreeMap::new();
         let (mut folders, mut budget) = (vec![self.folder.clone()], MAX_READ);
@@ -53,7 +55,7 @@ impl SourceFolder {
             enter(&folder);
             let entries = match fs::read_dir(&folder) {
                 Ok(entries) => entries,
-                // It has gone since, or is not for this user.
+                // The folder was removed meanwhile, or this user may not read it.
                 Err(_) if folder != self.folder => continue,
                 Err(error) => return Err(error).with_context(|| format!("cannot read {}", folder.display())),
             };
@@ -89,7 +91,7 @@ fn is_source(name: &str) -> bool {
 }
 
 impl Source {
-    /// None if it has gone since, or is no file. Takes what it reads from the budget.
+    /// None if it was removed meanwhile, or is not a file. Subtracts the bytes that it reads from the budget.
     fn read(path: &Path, before: Option<&Self>, budget: &mut u64) -> Option<Self> {
         let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
         let stamp = FileStamp::from_metadata(&metadata);
@@ -108,7 +110,7 @@ impl Source {
 }
 
 impl SourceSnapshot {
-    /// The files that are other ones, new or gone.
+    /// The files that were changed, added or removed.
     pub(super) fn changes_since(&self, before: &Self) -> Vec<PathBuf> {
         let mut changed: Vec<_> = self.0.iter().filter(|(path, now)| before.0.get(*path) != Some(now)).collect();
         changed.extend(before.0.iter().filter(|(path, _)| !self.0.contains_key(*path)));

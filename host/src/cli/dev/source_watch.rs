@@ -1,5 +1,5 @@
-//! Waits for changes of sources. As for components that a server reloads, the kernel's events only make it look sooner: it also
-//! looks by itself, often where the kernel tells nothing.
+//! Waits for changes of sources. As with components that a server reloads, events of the kernel only make it look sooner: it
+//! also looks at intervals, which are shorter where the kernel reports nothing.
 
 use super::debounce::Debounce;
 use super::snapshot::{SourceFolder, SourceSnapshot};
@@ -10,37 +10,38 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// Time between two looks while the kernel tells of no change.
+/// Time between two looks while the kernel reports no change.
 const QUIET_INTERVAL: Duration = Duration::from_secs(5);
-/// The same where the kernel does not tell of changes, as in network folders.
+/// The same where the kernel does not report changes, as in network folders.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// After an event, since there are often many.
+/// Pause after an event, since many often come together.
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) struct SourceWatch {
     sources: SourceFolder,
     events: Option<Arc<FolderEvents>>,
     debounce: Debounce,
-    /// What was last seen, and last returned.
+    /// The snapshot that was taken last, and the one that was returned last.
     seen: Arc<SourceSnapshot>,
     known: Arc<SourceSnapshot>,
 }
 
 impl SourceWatch {
-    /// To be called in a tokio runtime.
+    /// Must be called in a tokio runtime.
     pub(super) fn new(sources: SourceFolder, clock: Arc<dyn Clock>) -> Self {
         let events = FolderEvents::new().ok().map(Arc::new);
         Self { sources, events, debounce: Debounce::new(clock), seen: Arc::default(), known: Arc::default() }
     }
 
-    /// The sources as they are now. Changes from now on are told by [`Self::changed`].
+    /// The sources as they are now. [`Self::changed`] returns the changes from now on.
     pub(super) async fn begin(&mut self) -> anyhow::Result<Arc<SourceSnapshot>> {
         self.look().await?;
         self.known = self.seen.clone();
         Ok(self.known.clone())
     }
 
-    /// Waits until sources are other ones than the last time, and were quiet for a moment. Returns the files.
+    /// Waits until sources differ from those that were returned last, and no more change for a moment. Returns the changed
+    /// files.
     pub(super) async fn changed(&mut self) -> anyhow::Result<Vec<PathBuf>> {
         loop {
             let before = self.seen.clone();
@@ -69,7 +70,7 @@ impl SourceWatch {
         let (sources, before, events) = (self.sources.clone(), self.seen.clone(), self.events.clone());
         let look = move || {
             let mut are_watched = true;
-            // Before it is read, so that no change is missed.
+            // A folder is watched before it is read, so that no change is missed.
             let watch = |folder: &std::path::Path| {
                 are_watched &= events.as_ref().is_some_and(|events| events.watch(folder).is_ok() || !folder.is_dir());
             };
@@ -84,12 +85,12 @@ impl SourceWatch {
         Ok(())
     }
 
-    /// Until something may have changed.
+    /// Waits until something may have changed.
     async fn wait(&mut self) {
         let Some(events) = &self.events else { return sleep(POLL_INTERVAL).await };
         match timeout(QUIET_INTERVAL, events.next()).await {
             Ok(Ok(())) => sleep(PAUSE).await,
-            // The kernel tells nothing any more.
+            // The kernel reports no more events.
             Ok(Err(_)) => self.events = None,
             Err(_) => {}
         }

@@ -20,7 +20,7 @@ impl<'a> Field<'a> {
         Self { property, choices: choices(property) }
     }
 
-    /// What may be typed, behind the title.
+    /// Describes what may be typed; shown after the title.
     pub(super) fn hint(&self) -> String {
         let hint = match (self.kind(), self.choices.is_empty()) {
             (_, false) => self.choices.iter().map(Choice::shown).collect::<Vec<_>>().join(", "),
@@ -49,7 +49,7 @@ impl<'a> Field<'a> {
         self.property["type"].as_str().unwrap_or_default()
     }
 
-    /// The value of what was typed. The error is the end of a sentence about it.
+    /// Converts what was typed to a value. The error is the end of a sentence about it.
     pub(super) fn parse(&self, input: &str) -> Result<Value, String> {
         match self.kind() {
             "boolean" => parse_yes_no(input).map(Value::from).ok_or_else(|| "type yes or no".to_owned()),
@@ -158,7 +158,7 @@ fn is_date(text: &str) -> bool {
     text.len() == 10 && humantime::parse_rfc3339(&format!("{text}T00:00:00Z")).is_ok()
 }
 
-/// Of RFC 3339, with any offset.
+/// Whether it is a time as in RFC 3339, with any offset.
 fn is_time(text: &str) -> bool {
     let is_offset = |text: &str| {
         let digits = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());

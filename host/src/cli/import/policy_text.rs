@@ -1,5 +1,5 @@
-//! YAML as a policy needs it: maps, lists and texts, each with its line. A policy comes from whoever wrote the component, so
-//! it is read within bounds, and nothing in it stands for something else.
+//! YAML as a policy needs it: maps, lists and texts, each with its line. A policy comes from whoever wrote the component, so it
+//! is read within bounds, and anchors, aliases and tags are refused.
 
 use super::remarks::Remarks;
 use saphyr_parser::{Event, Parser, ScalarStyle};
@@ -44,7 +44,7 @@ impl Node {
         root.ok_or_else(|| "it is empty".into())
     }
 
-    /// The members of a map. Of anything else there are none, which is a remark unless nothing is written.
+    /// The members of a map. Another value has none, which is reported as a remark unless the value is empty.
     pub(super) fn members(&self, what: &str, remarks: &mut Remarks) -> &[(String, Node)] {
         match &self.value {
             Value::Map(members) => members,
@@ -56,7 +56,7 @@ impl Node {
         }
     }
 
-    /// The items of a list, likewise.
+    /// The items of a list, in the same way.
     pub(super) fn items(&self, what: &str, remarks: &mut Remarks) -> &[Node] {
         match &self.value {
             Value::List(items) => items,
@@ -119,7 +119,7 @@ fn read<'a>(event: Event<'a>, line: usize, events: &mut Events<'a>, depth: usize
                 let Value::Text(key) = read(event, line, events, depth + 1)?.value else {
                     return Err(format!("line {line}: a key is no text"));
                 };
-                // Readers differ in which of them they take.
+                // Parsers differ in which of two equal keys they take.
                 if members.iter().any(|(known, _)| *known == key) {
                     return Err(format!("line {line}: the key `{key}` is there twice"));
                 }

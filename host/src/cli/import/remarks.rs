@@ -1,8 +1,8 @@
-//! What is said of a policy, with the lines that it is about.
+//! Remarks about a policy, with the lines that they are about.
 
 #[derive(Debug, Default)]
 pub(super) struct Remarks {
-    /// What the policy allows, or says otherwise, and the plugin does not get.
+    /// What the policy allows or sets that is not carried over to the plugin.
     pub(super) left_out: Vec<String>,
     /// What is worth knowing.
     pub(super) notes: Vec<String>,

@@ -88,7 +88,7 @@ impl Entry {
         (remarks.left_out.len() == before).then_some(entry)
     }
 
-    /// Why it is none is the end of a sentence.
+    /// The error is the end of a sentence about why nothing is granted.
     fn directory(&self, folder: Option<&Path>, denied: &[Self]) -> Result<Directory, String> {
         if let Some(deny) = denied.iter().find(|deny| self.touches(deny)) {
             return Err(format!(
@@ -128,7 +128,7 @@ impl Entry {
         Ok(Directory { host, guest, access })
     }
 
-    /// Whether the two have something in common.
+    /// Whether a denial may cover a part of this entry.
     fn touches(&self, deny: &Self) -> bool {
         let (own, other) = (fixed_parts(&self.path), fixed_parts(&deny.path));
         let common = own.iter().zip(&other).take_while(|(own, other)| own == other).count();

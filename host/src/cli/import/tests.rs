@@ -1,4 +1,4 @@
-//! Translations of policies: what is granted, and what is said of the rest.
+//! Translations of policies: what is granted, and what is reported about the rest.
 
 use super::translation::Translation;
 use crate::config::Config;

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use toml_edit::{DocumentMut, Item, Table};
 
-/// Of a plugin whose component has no version of its own.
+/// The version for a plugin whose component has none.
 const VERSION: &str = "0.1.0";
 
 #[derive(clap::Args)]
@@ -164,7 +164,7 @@ impl Wassette {
             written.write_all(component).with_context(wrong).and_then(|()| Ok(editor.save()?))
         });
         if saved.is_err() {
-            // It would only be in the way of the next attempt.
+            // With this file in place, the next attempt would fail.
             let _ = fs::remove_file(output);
         }
         saved?;

@@ -13,7 +13,7 @@ const METHODS: &str = "GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS";
 #[derive(Debug, PartialEq)]
 pub(super) struct Web {
     pub(super) allow: HttpPattern,
-    /// The policy names this machine or an address in a private network itself.
+    /// Whether the policy itself names this machine or an address in a private network.
     pub(super) private: bool,
 }
 
@@ -77,7 +77,7 @@ impl Entry {
     }
 }
 
-/// Why it is none is the end of a sentence.
+/// The error is the end of a sentence about why the host cannot be granted.
 fn translate_host(host: &str) -> Result<Web, String> {
     let url = if host.contains("://") { host.to_owned() } else { format!("https://{host}") };
     let allow = HttpPattern::new(&format!("{METHODS} {url}")).map_err(|error| error.to_string())?;
@@ -92,7 +92,7 @@ fn name(host: &str) -> String {
     name.unwrap_or_else(|| host.to_owned()).trim_matches(['[', ']']).to_owned()
 }
 
-/// Whether it names something that is not on the public net, as its writer must have known.
+/// Whether the name itself shows that it is not on the public net, so that its writer must have known.
 fn is_private(name: &str) -> bool {
     match name.parse::<IpAddr>() {
         Ok(IpAddr::V4(address)) => address.is_loopback() || address.is_private(),
@@ -101,7 +101,7 @@ fn is_private(name: &str) -> bool {
     }
 }
 
-/// Why nothing is granted is the end of a sentence.
+/// Fails if a denial may cover a part of the host. The error is the end of a sentence about why nothing is granted.
 fn check_denied(host: &str, denied: &[Entry]) -> Result<(), String> {
     let own = name(host);
     let covers = |wide: &str, one: &str| {
@@ -110,7 +110,8 @@ fn check_denied(host: &str, denied: &[Entry]) -> Result<(), String> {
     for deny in denied {
         let (what, touches) = match (&deny.host, &deny.cidr) {
             (Some(other), _) => (other, covers(&name(other), &own) || covers(&own, &name(other))),
-            // Nobody knows where a name leads. Ranges that are private are refused in any case.
+            // A name may lead to any address. A denied private range is no obstacle for a name, since the host refuses it in
+            // any case.
             (None, Some(range)) => (range, is_private(&own) || !is_private_range(range)),
             (None, None) => continue,
         };

@@ -8,13 +8,13 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Where they are, from the folder of the program: unpacked from an archive, installed by a package, built from source.
+/// Their folders, relative to that of the program: unpacked from an archive, installed by a package, built from source.
 const FOLDERS: [&str; 3] = ["plugins", "../share/portcullis/plugins", "../plugins"];
 
 const GROUP_WRITES: u32 = 0o020;
 
-/// The component that a bare name stands for. None for what is no bare name, or names a file here. Fails for a name that nothing has,
-/// and for a component that another user of this machine may have put there.
+/// Finds a bundled component by its bare name. None if the text is not a bare name, or names a file in the current folder.
+/// Fails if there is no such component, or if another user of this machine may have put it there.
 pub(super) fn find(name: &str) -> anyhow::Result<Option<PathBuf>> {
     let is_bare = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
     if !is_bare || name.is_empty() || Path::new(name).is_file() {
@@ -43,8 +43,8 @@ pub(super) fn find(name: &str) -> anyhow::Result<Option<PathBuf>> {
     anyhow::bail!("there is no file `{name}`, and {known}")
 }
 
-/// Refuses what another user of this machine may have written, unless the group may write where the program is: it could replace the
-/// program, too.
+/// Refuses what another user of this machine may have written. The group may have write access if it has that to the program's
+/// folder (`beside`) as well: it could then replace the program, too.
 fn check_writers(metadata: &Metadata, beside: &Metadata) -> io::Result<()> {
     check_access(metadata.uid(), metadata.mode() & !(beside.mode() & GROUP_WRITES))
 }

@@ -24,7 +24,7 @@ pub(in crate::cli) struct ConsentOptions {
 /// A request for the user's consent.
 pub(super) struct ConsentRequest<'a> {
     pub(super) id: &'a PluginId,
-    /// What directories are relative to: that of the configuration.
+    /// The folder of the configuration, to which directories are relative.
     pub(super) folder: &'a Path,
     /// Everything that the plugin requests.
     pub(super) requested: &'a Requests,

@@ -1,4 +1,4 @@
-//! What becomes of the data of an earlier plugin when another one is installed under its name.
+//! Decides what happens to the data of an earlier plugin when another one is installed under its name.
 
 use super::install_context::InstallContext;
 use crate::cli::prompt::read_line;
@@ -23,7 +23,7 @@ enum Choice {
     Remove,
 }
 
-/// What was decided. Nothing is done before the plugin is installed.
+/// The decision. It is carried out only after the plugin is installed.
 pub(super) struct EarlierData {
     /// The data that the new plugin finds.
     pub(super) data: DataKey,
@@ -39,8 +39,8 @@ pub(super) fn origin(data: &DataKey) -> String {
 }
 
 impl EarlierDataOption {
-    /// `own` is the key of the plugin that is to be installed. Without `asks`, nobody is asked. None if the user gave no answer at the
-    /// terminal.
+    /// `own` is the key of the plugin that is to be installed. Without `asks`, the user is not asked. None if the user was
+    /// asked at the terminal and gave no answer.
     pub(super) async fn decide(
         &self,
         context: &InstallContext,
@@ -118,7 +118,7 @@ pub(super) async fn remove(context: &InstallContext, id: &PluginId, data: &DataK
     Ok(())
 }
 
-/// What is removed with a plugin, for the question whether it is to be.
+/// Describes what is removed with a plugin, for the question that comes before.
 pub(super) fn removed_with(kept: Option<&KeptData>, keep: bool, place: &Path) -> String {
     match kept {
         None => "its grants".to_owned(),

@@ -75,7 +75,7 @@ fn printable_document(table: &Table) -> String {
     table.to_string().lines().map(|line| format!("  {}\n", printable(line))).collect()
 }
 
-/// Sets `a.b=VALUE`. The value is TOML, or plain text if it is none.
+/// Sets `a.b=VALUE`. The value is TOML, or plain text if it is not valid TOML.
 fn set(table: &mut Table, setting: &str) -> anyhow::Result<()> {
     let (key, text) = setting.split_once('=').context("write KEY=VALUE, such as version=1.0.0")?;
     let parsed = format!("value = {text}").parse::<Table>().ok().and_then(|mut parsed| parsed.remove("value"));

@@ -57,7 +57,7 @@ impl Outdated {
     }
 }
 
-/// The version as its registry names it, or the beginning of its digest. A tag that is moved is followed by that.
+/// The version if the tag in the registry is one, otherwise the beginning of the digest, since such a tag is moved.
 fn label(reference: &str, digest: &Digest) -> String {
     let tag = Reference::parse(reference).ok().and_then(|reference| reference.tag().map(str::to_owned));
     match tag {

@@ -33,7 +33,7 @@ impl Push {
             anyhow::bail!("`{}` is not in a registry; write oci://registry/repository:tag", self.to);
         };
         anyhow::ensure!(name.digest.is_none(), "the destination must be a tag, not a digest");
-        // Another build may have other bytes.
+        // Another build may have other bytes than the ones that were signed.
         anyhow::ensure!(
             self.signature.is_empty() || !self.component.is_dir(),
             "a signature is of a file's bytes: build {0} with `portcullis build {0}`, sign the file, and push that",

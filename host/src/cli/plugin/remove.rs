@@ -38,7 +38,7 @@ impl Remove {
             println!("Nothing was removed.");
             return Ok(ExitCode::FAILURE);
         }
-        // Nothing is removed if it cannot be said whose data it is.
+        // Fails before anything is removed if it cannot be determined whose data it is.
         context.plugins.others_with(&id, &data)?;
         context.plugins.remove(&id)?;
         if !self.keep_data {

@@ -7,7 +7,7 @@ use std::io::{IsTerminal, Read, Write, stdin, stdout};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// Another screen without a cursor, on which long lines do not go on in the next.
+/// Switches to the alternate screen, hides the cursor and turns line wrapping off.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 const HOME: &str = "\x1b[H";
@@ -15,17 +15,17 @@ const CLEAR_TO_END_OF_LINE: &str = "\x1b[K\r\n";
 const CLEAR_BELOW: &str = "\x1b[J";
 /// Ctrl-C and Ctrl-D as keys, and `q`.
 const END_KEYS: [u8; 4] = [3, 4, b'q', b'Q'];
-/// For a terminal that does not say how large it is.
+/// Rows and columns of a terminal that does not report its size.
 const USUAL: (usize, usize) = (24, 80);
 
-/// The terminal is as it was when this is dropped.
+/// Restores the terminal when it is dropped.
 pub(super) struct LiveScreen {
     before: Option<Termios>,
     end: CancellationToken,
 }
 
 impl LiveScreen {
-    /// None if nobody looks, or at a terminal on which nothing can be drawn.
+    /// None if stdout is not a terminal, or one on which nothing can be drawn.
     pub(super) fn start() -> std::io::Result<Option<Self>> {
         if !stdout().is_terminal() || is_dumb_terminal() {
             return Ok(None);
@@ -41,11 +41,11 @@ impl LiveScreen {
         }
         let screen = Self { before: tcgetattr(stdin()).ok(), end };
         if let Some(mut modes) = screen.before.clone() {
-            // Keys come one by one and do not show. Ctrl-Z would leave the terminal like that.
+            // Keys are read one by one and are not shown. Ctrl-Z is off, since it would leave the terminal in this mode.
             modes.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
             tcsetattr(stdin(), OptionalActions::Drain, &modes)?;
             let end = screen.end.clone();
-            // It waits for a key for as long as the process runs.
+            // The thread may wait for a key until the process ends.
             std::thread::spawn(move || {
                 let mut key = [0];
                 while matches!(stdin().read(&mut key), Ok(1)) && !END_KEYS.contains(&key[0]) {}
@@ -56,7 +56,7 @@ impl LiveScreen {
         Ok(Some(screen))
     }
 
-    /// Cancelled when somebody wants no more of it.
+    /// Cancelled when a key or a signal ends the picture.
     pub(super) fn end(&self) -> &CancellationToken {
         &self.end
     }
@@ -69,7 +69,7 @@ impl LiveScreen {
         }
     }
 
-    /// Draws lines over what is there. What has no room is left out.
+    /// Draws lines over the current picture. What does not fit is left out.
     pub(super) fn draw(&self, lines: &[String]) -> std::io::Result<()> {
         let (rows, columns) = self.size();
         write(&frame(lines, rows, columns))
@@ -86,7 +86,7 @@ impl Drop for LiveScreen {
     }
 }
 
-/// What draws lines over a screen of this size, without an empty screen in between.
+/// The output that draws lines over a screen of this size. It does not clear the screen first, which would flicker.
 fn frame(lines: &[String], rows: usize, columns: usize) -> String {
     let mut frame = HOME.to_owned();
     // The last row stays empty, so that nothing scrolls.

@@ -11,7 +11,7 @@ use platform::text::truncate_chars;
 const CELLS: u64 = 32;
 /// Columns of the name of a step, with its indent.
 const NAME: usize = 40;
-/// Columns that the calls above a step may indent it.
+/// Most columns by which a step is indented for the calls above it.
 const MOST_INDENT: usize = 16;
 const WORKS: char = '█';
 const WAITS: char = '░';
@@ -79,7 +79,7 @@ fn row(begins: &str, length: &str, bar: &str, what: &str, depth: usize) -> Strin
     format!("  {begins:>10}  {length:>10}  {bar}  {:indent$}{what}", "").trim_end().to_owned()
 }
 
-/// The beginning of a text that has no room.
+/// Shortens a text that does not fit, and marks the cut with an ellipsis.
 pub(super) fn shorten(text: &str, columns: usize) -> String {
     match text.chars().nth(columns) {
         Some(_) => format!("{}…", truncate_chars(text, columns.saturating_sub(1))),
@@ -88,13 +88,13 @@ pub(super) fn shorten(text: &str, columns: usize) -> String {
 }
 
 impl Scale {
-    /// The begin of a cell in the time of the task, in milliseconds.
+    /// The time at which a cell begins, in milliseconds.
     fn cell(&self, at: u64) -> u64 {
         let passed = u128::from(self.length) * u128::from(at) / u128::from(CELLS);
         self.begins.saturating_add(u64::try_from(passed).unwrap_or(u64::MAX))
     }
 
-    /// A bar over a time, in which some steps wait. What is shorter than a cell has one.
+    /// A bar over a span of time in which the steps `waits` wait. A span that is shorter than a cell still has one.
     fn bar(&self, begins: u64, ends: u64, waits: &[&TimelineStep], until: u64) -> String {
         let mut has_begun = false;
         let cells = (0..CELLS).map(|at| {
@@ -124,7 +124,7 @@ impl Scale {
     }
 }
 
-/// A line each for fuel, if there is some, and for memory.
+/// One line for fuel, if any was used, and one for memory.
 fn usage(samples: &[Sample], scale: &Scale) -> Vec<String> {
     let Some(last) = samples.last() else { return Vec::new() };
     let most = samples.iter().map(|sample| sample.memory).max().unwrap_or_default();

@@ -1,17 +1,17 @@
-//! Puts together steps of a timeline that are done again and again, such as 300 rounds of a call and what it does.
+//! Merges repeated steps of a timeline, such as 300 rounds of a call and its own steps, into one round.
 
 use mcp::{Timeline, TimelineStep};
 
-/// Steps of a round.
+/// Most steps of a round.
 const MOST_STEPS: usize = 8;
-/// Rounds from which on they are put together: fewer are as easy to read one by one.
+/// Fewest rounds that are merged: fewer are as easy to read one by one.
 const LEAST_ROUNDS: usize = 4;
 
-/// The same timeline, with one round in place of many. Each of its steps begins with the first and ends with the last, and took
-/// what all of them took.
+/// The same timeline, with one round in place of many. A step of it begins with the first of the merged steps, ends with the
+/// last, and has the sum of their times.
 pub(super) fn put_together(timeline: &Timeline) -> Timeline {
     let gap = usize::try_from(timeline.more_after).unwrap_or(usize::MAX).min(timeline.steps.len());
-    // No round goes on beyond steps that are not listed.
+    // A round does not extend across steps that are not listed.
     let (before, after) = timeline.steps.split_at(if timeline.more > 0 { gap } else { timeline.steps.len() });
     let mut steps = rounds(before);
     let more_after = steps.len() as u64;
@@ -34,13 +34,13 @@ fn best_round(steps: &[TimelineStep]) -> (usize, usize) {
     let mut best = (1, 1);
     for length in 1..=MOST_STEPS.min(steps.len() / LEAST_ROUNDS) {
         let first = &steps[..length];
-        // A round is of whole calls.
+        // A round consists of whole calls.
         if first.iter().any(|step| step.depth < first[0].depth || step.ends.is_none()) {
             break;
         }
         let is_same = |round: &&[TimelineStep]| round.len() == length && round.iter().zip(first).all(is_alike);
         let times = steps.chunks(length).take_while(is_same).count();
-        // The last round may have more steps, and is another one then.
+        // A last round that has more steps than the others is not merged with them.
         let is_last_longer = steps.get(length * times).is_some_and(|next| next.depth > first[0].depth);
         let times = times - usize::from(is_last_longer);
         if times >= LEAST_ROUNDS && length * times > best.0 * best.1 {

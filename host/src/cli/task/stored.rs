@@ -1,4 +1,4 @@
-//! The tasks in the state folder, and the one that is meant.
+//! Opens the tasks in the state folder, and finds the one that the user means.
 
 use crate::cli::options::ConfigFile;
 use anyhow::{Context, bail, ensure};
@@ -17,7 +17,7 @@ pub(super) async fn open(file: &ConfigFile) -> anyhow::Result<StoredTasks> {
     Ok(StoredTasks::new(Arc::new(store)))
 }
 
-/// The task with this id, or with one that begins so.
+/// The task with this id, or the only one whose id begins with it.
 pub(super) async fn find(tasks: &StoredTasks, id: &str) -> anyhow::Result<StoredTask> {
     if let Some(task) = tasks.get(id).await? {
         return Ok(task);

@@ -13,11 +13,12 @@ use platform::telemetry::printable;
 use platform::text::truncate_chars;
 use std::time::Duration;
 
-/// Time between two looks.
+/// Least time between two reads of the store.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// A look that takes long is followed by a pause so many times as long. Bounds what watching a large store costs the server.
+/// The pause after a read is at least this many times as long as the read. Bounds the load of watching a large store.
 const PAUSE: u32 = 10;
-/// Milliseconds after which a call that has used nothing more is said to use nothing. A server stores it every five seconds.
+/// Age of the last sample, in milliseconds, after which the rate of a call is shown as zero. A server stores one every five
+/// seconds.
 const STILL_USES: u64 = 10_000;
 
 #[derive(Args)]
@@ -29,9 +30,9 @@ pub(in crate::cli) struct Watch {
 }
 
 /// What is drawn at a moment.
-struct Look {
+struct Drawing {
     lines: Vec<String>,
-    /// Nothing more is to come.
+    /// Whether the task has ended, so that nothing changes any more.
     is_over: bool,
 }
 
@@ -43,8 +44,8 @@ impl Watch {
             None => None,
         };
         let Some(screen) = LiveScreen::start()? else {
-            let look = look(&tasks, id.as_deref(), None).await?;
-            look.lines.iter().for_each(|line| println!("{line}"));
+            let drawing = drawing(&tasks, id.as_deref(), None).await?;
+            drawing.lines.iter().for_each(|line| println!("{line}"));
             return Ok(());
         };
         let last = draw(&screen, &tasks, id.as_deref()).await;
@@ -56,15 +57,17 @@ impl Watch {
     }
 }
 
-/// Draws until somebody wants no more of it, or until nothing more is to come: that is returned.
-async fn draw(screen: &LiveScreen, tasks: &StoredTasks, id: Option<&str>) -> anyhow::Result<Option<Look>> {
+/// Draws until the user quits, which returns none, or until the task has ended, which returns the last drawing.
+async fn draw(screen: &LiveScreen, tasks: &StoredTasks, id: Option<&str>) -> anyhow::Result<Option<Drawing>> {
     loop {
         let begun = SystemClock.now();
         let (rows, _) = screen.size();
-        let Some(seen) = screen.end().run_until_cancelled(look(tasks, id, Some(rows))).await else { return Ok(None) };
+        let Some(seen) = screen.end().run_until_cancelled(drawing(tasks, id, Some(rows))).await else {
+            return Ok(None);
+        };
         let seen = seen?;
         if seen.is_over {
-            return look(tasks, id, None).await.map(Some);
+            return drawing(tasks, id, None).await.map(Some);
         }
         screen.draw(&seen.lines)?;
         let pause = INTERVAL.max(SystemClock.now().saturating_duration_since(begun) * PAUSE);
@@ -74,18 +77,18 @@ async fn draw(screen: &LiveScreen, tasks: &StoredTasks, id: Option<&str>) -> any
     }
 }
 
-/// `rows`: how many there is room for; none if for all.
-async fn look(tasks: &StoredTasks, id: Option<&str>, rows: Option<usize>) -> anyhow::Result<Look> {
+/// `rows` is the height of the terminal; none if there is no limit.
+async fn drawing(tasks: &StoredTasks, id: Option<&str>, rows: Option<usize>) -> anyhow::Result<Drawing> {
     match id {
         Some(id) => look_at_one(tasks, id, rows).await,
         None => look_at_all(tasks, rows).await,
     }
 }
 
-async fn look_at_all(tasks: &StoredTasks, rows: Option<usize>) -> anyhow::Result<Look> {
+async fn look_at_all(tasks: &StoredTasks, rows: Option<usize>) -> anyhow::Result<Drawing> {
     let all = tasks.list().await?;
     let open: Vec<_> = all.iter().filter(|task| !task.has_ended()).collect();
-    // The heading, a line that says how many there are, and the last row of the terminal.
+    // Leaves room for the heading, the line with the count, and the last row of the terminal.
     let room = rows.map_or(open.len(), |rows| rows.saturating_sub(3));
     let mut lines = vec![line(["ID", "STATE", "AGE", "FUEL", "PER S", "MEMORY", "TOOL", "PRINCIPAL", "MESSAGE"])];
     for task in open.iter().take(room) {
@@ -96,7 +99,7 @@ async fn look_at_all(tasks: &StoredTasks, rows: Option<usize>) -> anyhow::Result
     let end = if rows.is_some() { "; q ends" } else { "" };
     let count = if open.len() == 1 { "1 open task".to_owned() } else { format!("{} open tasks", open.len()) };
     lines.push(format!("{count}{more}{end}"));
-    Ok(Look { lines, is_over: false })
+    Ok(Drawing { lines, is_over: false })
 }
 
 fn task_line(task: &StoredTask, samples: &[Sample]) -> String {
@@ -125,7 +128,7 @@ fn line([id, state, age, fuel, rate, memory, tool, principal, message]: [&str; 9
     line.trim_end().to_owned()
 }
 
-async fn look_at_one(tasks: &StoredTasks, id: &str, rows: Option<usize>) -> anyhow::Result<Look> {
+async fn look_at_one(tasks: &StoredTasks, id: &str, rows: Option<usize>) -> anyhow::Result<Drawing> {
     let task = tasks.get(id).await?.with_context(|| format!("the task {id} is not kept any more"))?;
     let timeline = tasks.timeline(&task, now()).await?;
     let (tool, principal, state) = (printable(task.tool()), printable(task.principal()), task.status());
@@ -134,7 +137,7 @@ async fn look_at_one(tasks: &StoredTasks, id: &str, rows: Option<usize>) -> anyh
     let mut lines = vec![format!("task {id}  {tool}  {principal}  {state}{suspended}{message}")];
     let Picture { head, mut steps, foot } = Picture::new(task.tool(), &timeline);
     if let Some(rows) = rows {
-        // A line that says what is left out, and the last row of the terminal.
+        // Leaves room for the line about hidden steps, and for the last row of the terminal.
         let room = rows.saturating_sub(lines.len() + head.len() + foot.len() + 2);
         if steps.len() > room {
             let hidden = steps.len() - room;
@@ -143,10 +146,10 @@ async fn look_at_one(tasks: &StoredTasks, id: &str, rows: Option<usize>) -> anyh
         }
     }
     lines.extend(head.into_iter().chain(steps).chain(foot));
-    Ok(Look { lines, is_over: task.has_ended() })
+    Ok(Drawing { lines, is_over: task.has_ended() })
 }
 
-/// Units of fuel in a second, of late.
+/// Fuel that was recently used, in units per second.
 fn rate(samples: &[Sample], now: u64) -> u64 {
     let Some(last) = samples.last().filter(|last| now.saturating_sub(last.at) <= STILL_USES) else { return 0 };
     let before = samples.iter().rev().find(|sample| last.at.saturating_sub(sample.at) >= 1_000).unwrap_or(&samples[0]);

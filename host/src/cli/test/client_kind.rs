@@ -15,14 +15,14 @@ pub(super) enum ClientKind {
 impl ClientKind {
     const ALL: [Self; 3] = [Self::Form, Self::Url, Self::Sample];
 
-    /// Everything that a transcript can answer, unless it says less.
+    /// Everything that a transcript can answer, unless `kinds` limits it.
     pub(super) fn abilities(kinds: Option<&[Self]>) -> Abilities {
         let has = |kind| kinds.unwrap_or(&Self::ALL).contains(&kind);
         let sample = has(Self::Sample);
         Abilities { form: has(Self::Form), url: has(Self::Url), sample, sample_tools: sample, roots: false }
     }
 
-    /// From what a client can do in life; none for all.
+    /// Converts the abilities of a live client. None if it has all of them.
     pub(super) fn from_live(abilities: Abilities) -> Option<Vec<Self>> {
         let has = |kind: &Self| match kind {
             Self::Form => abilities.form,

@@ -1,8 +1,8 @@
-//! What of JSON a transcript can have as TOML.
+//! Which JSON values a transcript can store as TOML.
 
 use serde_json::Value;
 
-/// Whether TOML can say it: it has no null, and no number beyond 64 bits with a sign.
+/// Whether TOML can express a value: it has no null, and no number beyond 64 bits with a sign.
 pub(super) fn fits_toml(value: &Value) -> bool {
     match value {
         Value::Null => false,

@@ -1,4 +1,4 @@
-//! What a server answers, as a transcript has it.
+//! The answer of an HTTP server, as a transcript stores it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,8 +9,8 @@ use runtime::imports::{HttpBody, HttpError};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// The headers of an answer that are recorded: those that say what the body is, and where to go on. Others may be credentials,
-/// such as cookies and tokens under names of a server's own.
+/// The response headers that are recorded: those that describe the answer or say where to continue. Others may hold
+/// credentials, such as cookies, or tokens under names that only this server uses.
 const RECORDED: [&str; 14] = [
     "allow",
     "cache-control",
@@ -30,7 +30,7 @@ const RECORDED: [&str; 14] = [
 
 /// Parts of the names of headers whose values are credentials.
 const CREDENTIALS: [&str; 6] = ["cookie", "auth", "token", "key", "secret", "session"];
-/// Shorter values stand anywhere.
+/// Shorter values, in bytes, are not searched for, since they occur by chance in any text.
 const SHORTEST: usize = 8;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ pub(super) struct HttpReply {
     headers: Headers,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     body: String,
-    /// In its place: bytes that are no text.
+    /// Set instead of `body` if the bytes are not text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     body_base64: Option<Binary>,
 }
@@ -57,12 +57,12 @@ pub(super) fn is_recorded(name: &HeaderName) -> bool {
     RECORDED.contains(&name.as_str())
 }
 
-/// Values of headers that are credentials by their names. A tool may say them all the same.
+/// The values of headers whose names suggest credentials. These headers are not recorded, but a tool may repeat such a value.
 pub(super) fn credentials(headers: &HeaderMap) -> impl Iterator<Item = (&HeaderName, &str)> {
     let is_one = |name: &HeaderName| CREDENTIALS.iter().any(|part| name.as_str().contains(part)) && !is_recorded(name);
     let all = headers.iter().filter(move |(name, _)| is_one(name));
     let texts = all.filter_map(|(name, value)| Some((name, value.to_str().ok()?)));
-    // Of a cookie, what is between its name and its attributes.
+    // The value of a cookie stands between its name and its attributes.
     let values = texts.map(|(name, text)| match name.as_str().contains("cookie") {
         true => {
             (name, text.split(';').next().and_then(|cookie| cookie.split_once('=')).map_or(text, |(_, value)| value))
@@ -73,7 +73,7 @@ pub(super) fn credentials(headers: &HeaderMap) -> impl Iterator<Item = (&HeaderN
 }
 
 impl HttpReply {
-    /// As it was answered in life.
+    /// Converts the answer to a live request.
     pub(super) fn from_live(request: String, status: u16, headers: &HeaderMap, body: Vec<u8>) -> Self {
         let headers = headers.iter().filter(|(name, _)| is_recorded(name));
         let text =
@@ -86,7 +86,7 @@ impl HttpReply {
         Self { request, status, headers, body, body_base64 }
     }
 
-    /// Refuses keys that say nothing together.
+    /// Refuses keys that exclude each other.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.body_base64.is_some() && !self.body.is_empty() {
             return Err(format!("the answer to `{}` has a `body` or a `body-base64`, not both", self.request));
@@ -105,7 +105,7 @@ impl HttpReply {
     }
 }
 
-/// Headers in their order. One that occurs several times has a list of values.
+/// Headers in their order. In TOML, one that occurs several times has a list of values.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Headers(Vec<(String, String)>);
 

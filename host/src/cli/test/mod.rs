@@ -78,7 +78,7 @@ impl Test {
         Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// What differs, empty if nothing does; and what the plugin requests.
+    /// Runs one file. Returns the differences, empty if there are none, and the plugin's requests.
     async fn run_file(
         &self,
         tested: &Tested,

@@ -1,4 +1,4 @@
-//! What a tested call did, beside what was expected.
+//! What a tested call did, compared with what was expected.
 
 use super::script::{Seen, lines as lines_of};
 use plugins::calls::{Answer, FinishedCall};
@@ -11,15 +11,15 @@ use toml_edit::{DocumentMut, Item, Table, value};
 /// Units of fuel to which a measured ceiling is rounded up, so that a small change of the plugin does not break it.
 const FUEL_STEP: u64 = 100_000;
 
-/// How long the shortest difference is looked for, and how many lines of it are shown. A plugin whose output is large, and
-/// another one each time, could otherwise take minutes and fill the terminal.
+/// How long the shortest difference is searched for, and how many lines of it are shown. Output that is large and different
+/// each time could otherwise take minutes to compare, and fill the terminal.
 const DIFF_TIME: Duration = Duration::from_secs(2);
 const DIFF_LINES: usize = 1_000;
 
 const COMPARED: [&str; 3] = ["text", "structured", "error"];
 const COMPARED_LISTS: [&str; 4] = ["chunks", "asked", "called", "sent"];
 
-/// By the keys of `expect`. Keys with nothing to say are left out.
+/// What a call did, by the keys of `expect`. Keys without a value are left out.
 pub(super) struct TestedOutcome(BTreeMap<&'static str, Value>);
 
 impl TestedOutcome {
@@ -57,7 +57,7 @@ impl TestedOutcome {
         Self(found)
     }
 
-    /// All that can be compared but the fuel, which is a ceiling: what is not there is expected to be empty.
+    /// Everything that is compared, with an empty value where there is none. Without the fuel, which is only an upper limit.
     pub(super) fn everything(&self) -> BTreeMap<String, Value> {
         let nothing = |key| if COMPARED_LISTS.contains(&key) { json!([]) } else { json!("") };
         let all = COMPARED.into_iter().chain(COMPARED_LISTS);
@@ -80,7 +80,7 @@ impl TestedOutcome {
             },
             key if COMPARED.contains(&key) || COMPARED_LISTS.contains(&key) => {
                 let expected = normal(key, expected);
-                // A key that is expected to be empty is one that is not there.
+                // An expected empty value matches a missing key.
                 let nothing = if expected.is_array() { json!([]) } else { json!("") };
                 let found = found.cloned().unwrap_or(nothing);
                 if expected == found {
@@ -94,7 +94,7 @@ impl TestedOutcome {
         }
     }
 
-    /// Writes it into the transcript, in the place of what was expected of this call.
+    /// Writes the outcome into the transcript, in place of what was expected of this call.
     pub(super) fn write(&self, document: &mut DocumentMut, at: usize) -> anyhow::Result<()> {
         let calls = document.get_mut("call").and_then(Item::as_array_of_tables_mut);
         let call = calls.and_then(|calls| calls.get_mut(at));

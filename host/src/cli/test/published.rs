@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(super) struct Published {
     store: PrincipalStore,
     used: AtomicBool,
-    /// The names of events; no more than the manifest's patterns allow, and the inbox has room for.
+    /// The names of events that were sent. The manifest's patterns and the room of the inbox bound how many there are.
     events: Mutex<BTreeSet<String>>,
 }
 
@@ -26,7 +26,7 @@ impl Published {
         Self { store, used: AtomicBool::new(false), events: Mutex::default() }
     }
 
-    /// Whether a resource or a prompt was published, or was to be removed.
+    /// Whether the plugin tried to publish or remove a resource or a prompt.
     pub(super) fn is_used(&self) -> bool {
         self.used.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! What a user or a model answers to a question, as a transcript has it.
+//! The answer of a user or a model to a question, as a transcript stores it.
 
 use runtime::imports::{CheckedQuestion, ClientReply, Consent, Role, SampleAnswer, SampleContent, SampleMessage};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub(super) enum Reply {
     Model(String),
 }
 
-/// Why a model or a reviewer declined; a transcript has no words for it.
+/// The reason when a model or a reviewer declines: a transcript does not store one.
 const DECLINED: &str = "declined";
 
 impl Reply {
@@ -40,7 +40,7 @@ impl Reply {
         }
     }
 
-    /// From what was answered in life; the error is why a transcript cannot have it.
+    /// Converts the answer to a live question. The error says why a transcript cannot store it.
     pub(super) fn from_live(reply: &ClientReply) -> Result<Self, String> {
         match reply {
             ClientReply::Form(Consent::Accept, content) => Ok(Self::Form(content.clone().unwrap_or_else(|| json!({})))),

@@ -1,4 +1,4 @@
-//! What a plugin requests and no transcript used.
+//! The requests of a plugin that no transcript used.
 
 use super::run::TestRun;
 use super::script::Seen;
@@ -40,7 +40,7 @@ impl Used {
         self.sandbox.environment |= environment;
     }
 
-    /// As they stand in a manifest.
+    /// The requests that no call used, written as in a manifest.
     pub(super) fn unused(&self, requests: &Requests) -> Vec<String> {
         let Requests {
             filesystem,
@@ -48,7 +48,7 @@ impl Used {
             client,
             publish,
             events,
-            // A transcript has no accounts.
+            // A transcript has no connected accounts, so no call can use one.
             connections: _,
             http,
             secrets,
@@ -74,7 +74,7 @@ impl Used {
         let http = http.iter().filter(|it| !self.requests.iter().any(|target| it.covers(target)));
         unused.extend(http.map(|it| format!("http {:?}", it.to_string())));
         unused.extend(secrets.iter().filter(|name| !self.secrets.contains(*name)).map(|it| format!("secrets {it:?}")));
-        // A guest gets all variables at once.
+        // A guest reads all variables at once, so it is not known which of them it uses.
         let env = env.iter().filter(|_| !self.sandbox.environment);
         unused.extend(env.map(|name| format!("env {name:?}")));
         let flags = [

@@ -1,4 +1,4 @@
-//! Everybody whom a tested call talks to: each answers from the transcript, and notes what was asked.
+//! Stands in for everybody whom a tested call talks to: answers from the transcript, and notes what was asked.
 
 use super::super::text::content_to_text;
 use super::client_kind::ClientKind;
@@ -20,7 +20,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// What is left of the script, and what happened.
+/// The answers that are left, and what happened so far.
 #[derive(Default)]
 struct State {
     answers: VecDeque<Reply>,
@@ -60,19 +60,19 @@ pub(super) fn sent_line(request: &HttpRequest) -> String {
     format!("{} {}", request.method, request.url)
 }
 
-/// Clones share it.
+/// Clones share the script.
 #[derive(Clone, Default)]
 pub(super) struct Script(Arc<Mutex<State>>);
 
 impl Script {
-    /// Begins a call: answers come from it now.
+    /// Begins a call: from now on its answers are given.
     pub(super) fn begin(&self, call: &TestCall) {
         let (answers, tools) = (call.answers.clone().into(), call.tools.clone().into());
         let (http, abilities) = (call.http.clone().into(), ClientKind::abilities(call.client.as_deref()));
         *self.0.lock() = State { answers, tools, http, abilities, seen: Seen::default() };
     }
 
-    /// Ends it.
+    /// Ends the call. Returns what it did.
     pub(super) fn end(&self) -> Seen {
         let mut state = std::mem::take(&mut *self.0.lock());
         let tools = state.tools.iter().map(|tool| format!("the answer of the tool `{}`", tool.name));
@@ -105,7 +105,7 @@ impl ClientCalls for Script {
 
 #[async_trait]
 impl ToolCaller for Script {
-    /// Those that the transcript has answers of.
+    /// The tools for which the transcript has answers left.
     fn tools(&self) -> Vec<AgentTool> {
         let names: BTreeSet<_> = self.0.lock().tools.iter().map(|tool| tool.name.clone()).collect();
         names.into_iter().map(agent_tool).collect()
@@ -121,7 +121,7 @@ impl ToolCaller for Script {
     async fn call(&self, call: ReverseCall) -> ReverseOutcome {
         let mut state = self.0.lock();
         state.seen.called.push(called_line(&call));
-        // The next answer of this tool: calls that are made together come in any order.
+        // Takes the next answer of this tool, since concurrent calls come in any order.
         let at = state.tools.iter().position(|tool| tool.name == call.name);
         let Some(reply) = at.and_then(|at| state.tools.remove(at)) else {
             return ReverseOutcome::unasked(AgentError::UnknownTool(call.name));
@@ -156,12 +156,12 @@ impl Egress for Script {
         let (target, _) = HttpTarget::parse_request(&request.method, &request.url).map_err(HttpError::Request)?;
         call.authorize(&target)?;
         let line = sent_line(&request);
-        // As in life, but for the values, which no transcript has.
+        // Checks secrets as for a live request, but does not insert them: no transcript has their values.
         for name in named_secrets(&request.headers) {
             self.0.lock().seen.secrets.push(name.clone());
             call.authorize_secret(&name, &target, target.secure || is_this_machine(&target.host))?;
         }
-        // The guest may wait until its body is read.
+        // The guest may wait until the body of its request is read.
         let _ = request.body.collect().await?;
         let mut state = self.0.lock();
         state.seen.sent.push(line.clone());

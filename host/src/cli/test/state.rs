@@ -1,4 +1,4 @@
-//! The state of a tested plugin: kept from call to call of one transcript, in a folder that is gone afterwards.
+//! The state of a tested plugin: kept between the calls of one transcript, in a temporary folder.
 
 use async_trait::async_trait;
 use policy::StateGrant;
@@ -20,7 +20,7 @@ impl TestState {
         Ok(Self { store: SqliteStateStore::open(folder.path())?, used: AtomicBool::new(false), folder })
     }
 
-    /// Scratch directories are in it, too.
+    /// The folder of the state, which also holds the scratch directories.
     pub(super) fn folder(&self) -> PathBuf {
         self.folder.path().to_owned()
     }

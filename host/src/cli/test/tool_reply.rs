@@ -1,4 +1,4 @@
-//! What a tool of the agent answers, as a transcript has it.
+//! The answer of an agent's tool, as a transcript stores it.
 
 use super::fits_toml::fits_toml;
 use runtime::imports::{AgentError, AgentResult, Content, ContentData, Origin, ToolResult};
@@ -15,13 +15,13 @@ pub(super) struct ToolReply {
     /// The text, if it is not the JSON of the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<String>,
-    /// The structured result as JSON text, which may have what TOML has not.
+    /// The structured result as JSON text, for values that TOML cannot express.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     structured: Option<String>,
-    /// Who gives the result; absent: a tool of the client.
+    /// Who gave the result. If absent, a tool of the client did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     origin: Option<Origin>,
-    /// In the place of a result: what is said of the failure.
+    /// The message of a failure, set instead of a result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     #[serde(default, skip_serializing_if = "ErrorKind::is_default")]
@@ -53,7 +53,7 @@ impl ToolReply {
         Self { name: name.to_owned(), result: None, text: None, structured: None, origin: None, error: None, kind }
     }
 
-    /// Refuses keys that say nothing together.
+    /// Refuses keys that exclude each other.
     pub(super) fn check(&self) -> Result<(), String> {
         let has_result = self.result.is_some() || self.text.is_some() || self.structured.is_some();
         match (&self.error, has_result) {
@@ -93,7 +93,7 @@ impl ToolReply {
         Ok(AgentResult { content: vec![Content::text(text)], structured, origin, edited: None })
     }
 
-    /// From what was answered in life; the error is why a transcript cannot have it.
+    /// Converts the answer to a live call. The error says why a transcript cannot store it.
     pub(super) fn from_live(name: &str, answer: &Result<AgentResult, AgentError>) -> Result<Self, String> {
         let new = Self::named(name);
         let failed = |kind, error: &str| Ok(Self { error: Some(error.to_owned()), kind, ..Self::named(name) });
@@ -131,7 +131,7 @@ fn one_text<'a>(name: &str, content: &'a [Content]) -> Result<&'a str, String> {
     }
 }
 
-/// Whether a transcript gives back this text of an object when it is written as a table.
+/// Whether an object that is written as a TOML table has the same JSON text when it is read again.
 fn is_plain(value: &Value, text: &str) -> bool {
     value.is_object() && fits_toml(value) && serde_json::to_string(value).is_ok_and(|json| json == text)
 }

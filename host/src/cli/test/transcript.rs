@@ -12,13 +12,13 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Bytes of one file. A transcript is written by hand, or by `--update` from one.
+/// Largest file, in bytes. A transcript is written by hand, or by `--update` from such a one, and is smaller.
 pub(super) const MAX_BYTES: u64 = 8 << 20;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct TestTranscript {
-    /// What the plugin is called, as published resources and denials have it.
+    /// The name of the plugin, as it appears in published resources and denials.
     #[serde(default = "tested")]
     pub(super) plugin: String,
     #[serde(default)]
@@ -33,22 +33,22 @@ pub(super) struct TestTranscript {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct TestCall {
     pub(super) tool: String,
-    /// A table, or JSON text, which may have what TOML has not.
+    /// A table; or JSON text, for values that TOML cannot express.
     #[serde(default, with = "arguments", skip_serializing_if = "Map::is_empty")]
     pub(super) arguments: Map<String, Value>,
     /// What the client can be asked; by default all that a transcript can answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) client: Option<Vec<ClientKind>>,
-    /// To questions, in their order.
+    /// Answers to questions, in the order of the questions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) answers: Vec<Reply>,
-    /// Of tools of the agent, in the order of the calls.
+    /// Answers of the agent's tools, in the order of the calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) tools: Vec<ToolReply>,
-    /// Of servers, in the order of the requests.
+    /// Answers of servers, in the order of the requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) http: Vec<HttpReply>,
-    /// Each key that is there is compared.
+    /// What is expected. Only the keys that are present are compared.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) expect: BTreeMap<String, Value>,
 }
@@ -79,7 +79,7 @@ impl TestTranscript {
                 .map_err(anyhow::Error::msg)
                 .with_context(|| format!("{}", file.display()))?;
         }
-        // As in a configuration: relative to the file.
+        // Paths are relative to the file, as in a configuration.
         let folder = std::path::absolute(file)?.parent().map(Path::to_owned).unwrap_or_default();
         for mount in &mut transcript.grants.filesystem {
             mount.host = folder.join(&mount.host);

@@ -129,7 +129,7 @@ pub(super) const STEPS: &[Step] = steps! {
             "    lines.extend(flag(\"dice\", *dice));\n");
     }
     "operator" "host/src/cli/test/requests.rs" {
-        "host/src/cli/test/requests.rs": Before("            // A transcript has no accounts.\n",
+        "host/src/cli/test/requests.rs": Before("            // A transcript has no connected accounts",
             "            // Nobody counts its uses.\n            dice: _,\n");
     }
     "operator" "host/src/cli/policy.rs" {

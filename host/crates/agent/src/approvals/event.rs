@@ -32,9 +32,9 @@ pub enum AgentEvent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeptCall {
     Nothing,
-    /// The user can repeat it, or go on with it.
+    /// The user can repeat or continue it.
     Call,
-    /// The same if a run can go on with it; else nothing.
+    /// The same if a run can continue it; otherwise nothing.
     IfOpen,
 }
 

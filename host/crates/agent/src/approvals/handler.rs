@@ -49,7 +49,7 @@ impl AgentHandler for Approvals {
         }
         if let UpstreamCallEvent::Resumable(point) = &event {
             let mut kept = false;
-            // Written before the user is asked, or anything is sent.
+            // Stored before the user is asked, or anything is sent.
             self.remember(|memory| kept = memory.keep_point(task, point.clone()));
             if !kept {
                 let why =

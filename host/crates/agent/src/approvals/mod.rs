@@ -99,14 +99,14 @@ impl Approvals {
         self.transcript.call_started(call, self.rules.chunks(&open.server), &tool, &arguments);
         self.calls.lock().insert(open.correlation_id.clone(), call);
         self.remember(|memory| {
-            // One that an earlier run began is there.
+            // A call that an earlier run began is in the memory already.
             if memory.call(&open.correlation_id).is_none() {
                 memory.calls.push(open);
             }
         });
     }
 
-    /// The number of the agent's call in which this is asked.
+    /// The number of the agent's call that the request belongs to.
     pub fn call_of(&self, request: &ApprovalRequest) -> Option<u64> {
         self.calls.lock().get(&request.requester()?.task).copied()
     }
@@ -117,8 +117,8 @@ impl Approvals {
         self.transcript.call_ended(call, &outcome.content, outcome.is_error);
         let mut is_task = false;
         self.remember(|memory| is_task = memory.call(task).is_some_and(|open| open.is_task()));
-        // Whoever is killed before the end is shown loses it, but nobody repeats the call. The result of a task is still on its
-        // server, so its end may be shown twice instead.
+        // If the agent is killed before the outcome is shown, the outcome is lost, but nobody repeats the call. The result of a
+        // task is still on its server, so its end may be shown twice instead.
         if !is_task {
             self.settle(task, keep);
         }
@@ -133,7 +133,7 @@ impl Approvals {
 
     fn settle(&self, task: &str, keep: KeptCall) {
         self.remember(|memory| match memory.call(task) {
-            // Another run has taken it meanwhile.
+            // Another run has taken the call meanwhile.
             Some(open) if open.run != self.memory.run() => {}
             Some(open) if keep == KeptCall::Call || (keep == KeptCall::IfOpen && open.point.is_some()) => {
                 open.run.clear()

@@ -37,7 +37,7 @@ impl Approvals {
         let matched = self.rules.form(&requester.server);
         let (reply, source) = match matched.rule {
             FormRule::Decline => (ClientReply::Form(Consent::Decline, None), matched.source),
-            // Values are no yes: the rule was not written for a form without fields.
+            // A rule with values is no consent to a form without fields, for which it was not written.
             FormRule::Answer(values) if schema.has_fields() || values.is_empty() => {
                 let content = known_fields(&values, schema);
                 match schema.check(&content) {

@@ -69,7 +69,7 @@ impl ApprovalRequest {
         }
     }
 
-    /// Who asks, within a call of the agent. None for what belongs to no call.
+    /// The requester, within a call of the agent. None for a request that belongs to no call.
     pub fn requester(&self) -> Option<&Requester> {
         match self {
             ApprovalRequest::ReverseCall { request, .. } => Some(&request.requester),
@@ -121,7 +121,7 @@ impl ApprovalRequest {
 }
 
 fn check_arguments(schema: Option<&str>, arguments: &Map<String, Value>) -> Result<(), DecisionError> {
-    // What cannot be read here is that of another server's tool, which checks its arguments itself.
+    // A schema that cannot be read here is that of another server's tool, and that server checks the arguments itself.
     let Some(schema) = schema.and_then(|schema| Schema::compile(schema).ok()) else { return Ok(()) };
     schema.check(&Value::Object(arguments.clone())).map_err(DecisionError::Mismatch)
 }

@@ -217,7 +217,7 @@ async fn forms_and_pages_are_answered_by_rules_or_the_user() {
     assert_eq!(approvals.answer(&requester(), &form()).await, ClientReply::Form(Consent::Cancel, None));
 }
 
-/// A rule answers what it was written for: values are no yes, unless there are none.
+/// A rule answers only what it was written for: values are no consent to a form without fields, but an empty answer is.
 #[tokio::test]
 async fn only_the_user_says_yes_to_a_form_without_fields() {
     let schema = FormSchema::new(r#"{"type":"object","properties":{}}"#).unwrap();
@@ -335,7 +335,7 @@ async fn a_task_is_kept_until_its_end_is_shown_and_every_other_call_until_it_end
     for _ in 0..6 {
         events.recv().await.unwrap();
     }
-    // Too large to keep, which the user is told.
+    // The point is too large to keep, which is reported to the user.
     let (correlation_id, arguments) = ("large".to_owned(), Some(Map::new()));
     approvals.call_started(4, UnfinishedCall { correlation_id, arguments, run, ..UnfinishedCall::default() });
     approvals.on_call_event("large", UpstreamCallEvent::Resumable(Some(point(&"x".repeat(1 << 20)))));

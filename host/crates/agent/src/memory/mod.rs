@@ -1,7 +1,7 @@
 //! What the agent keeps between runs: servers, approvals, unfinished calls and cursors of inboxes.
 //!
-//! One file that only its user can read, which is replaced as a whole. Several agents may share it: each change reads
-//! and writes the file under a lock. A call has one run of the agent at a time.
+//! One file that only its user can read, which is replaced as a whole. Several agents may share it: each change reads and
+//! writes the file under a lock. A call belongs to one run of the agent at a time.
 
 mod runs;
 mod unfinished;
@@ -22,7 +22,7 @@ use upstream::ResumePoint;
 
 /// Size of the largest file that is read. Bounds the memory that a damaged file can cost.
 const MAX_BYTES: u64 = 16 << 20;
-/// Unfinished calls that are kept; the oldest are dropped. With what is kept of each, they fit into the file.
+/// Unfinished calls that are kept; the oldest are dropped. With the limits on each call, they fit into the file.
 const MAX_CALLS: usize = 64;
 /// Approvals and servers that are kept.
 const MAX_ENTRIES: usize = 1_024;
@@ -91,7 +91,7 @@ impl MemoryFile {
         self.last.lock().clone()
     }
 
-    /// The memory as other runs have left it; as this one last read it, if it cannot be read.
+    /// The memory as other runs have left it. If the file cannot be read, the memory as this run last read it.
     fn latest(&self) -> Memory {
         if let Err(error) = self.change(|_| ()) {
             tracing::warn!("{error}");
@@ -99,7 +99,7 @@ impl MemoryFile {
         self.get()
     }
 
-    /// Whether the next run finds it.
+    /// Whether the memory outlives this run.
     pub fn is_kept(&self) -> bool {
         !self.folder.as_os_str().is_empty()
     }
@@ -109,19 +109,19 @@ impl MemoryFile {
         &self.run.id
     }
 
-    /// Calls that no run of the agent has.
+    /// Calls that belong to no run that is still going.
     pub fn unfinished_calls(&self) -> Vec<UnfinishedCall> {
         let calls = self.latest().calls;
         calls.into_iter().filter(|call| !self.has_run(call)).collect()
     }
 
-    /// Calls that another run of the agent has.
+    /// Calls that belong to another run that is still going.
     pub fn calls_elsewhere(&self) -> Vec<UnfinishedCall> {
         let calls = self.latest().calls;
         calls.into_iter().filter(|call| call.run != self.run.id && self.has_run(call)).collect()
     }
 
-    /// Takes the calls that can go on and that no run has. Of several runs, the first one gets them.
+    /// Takes the calls that can be continued and that belong to no run. If several runs try, the first one gets them.
     pub fn take_resumable_calls(&self) -> Result<Vec<UnfinishedCall>, MemoryError> {
         self.change(|memory| {
             let free = memory.calls.iter_mut().filter(|call| call.point.is_some() && !self.has_run(call));
@@ -230,7 +230,7 @@ impl Memory {
         self.calls.iter_mut().find(|call| call.correlation_id == correlation_id)
     }
 
-    /// Keeps from where another run can go on with a call; with none, that no run can. Returns whether it is kept as given.
+    /// Keeps the point from which another run can continue a call; none means that no run can. Returns whether it is kept.
     pub fn keep_point(&mut self, correlation_id: &str, point: Option<ResumePoint>) -> bool {
         let Some(call) = self.call(correlation_id) else { return point.is_none() };
         call.point.clone_from(&point);
@@ -245,7 +245,7 @@ impl Memory {
 
     fn enforce_limits(&mut self) {
         while self.calls.len() > MAX_CALLS {
-            // First those that nobody can go on with.
+            // Calls that nobody can continue are dropped first.
             let oldest = self.calls.iter().position(|call| call.point.is_none()).unwrap_or_default();
             self.calls.remove(oldest);
         }

@@ -1,5 +1,5 @@
-//! Runs of the agent over one memory. Each locks a file of its own, which the system unlocks however the run ends: so another run
-//! knows which calls have nobody any more.
+//! Runs of the agent over one memory. Each locks a file of its own, which the system unlocks however the run ends. So other
+//! runs know which calls belong to no run any more.
 
 use platform::random::unique_id;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -45,7 +45,7 @@ impl OwnRun {
 impl Drop for OwnRun {
     fn drop(&mut self) {
         if let Some((path, _)) = &self.file {
-            // Else the next run removes it.
+            // If this fails, the next run removes the file.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -55,7 +55,7 @@ fn path(folder: &Path, id: &str) -> PathBuf {
     folder.join(format!("{PREFIX}{id}{SUFFIX}"))
 }
 
-/// Whether a run has not ended. An id that is none has.
+/// Whether a run is still going. False for an invalid id.
 pub(super) fn goes_on(folder: &Path, id: &str) -> bool {
     if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return false;

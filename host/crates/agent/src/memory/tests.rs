@@ -112,7 +112,7 @@ fn open_calls_go_to_the_first_run_and_are_free_when_it_ends() {
     assert_eq!((&taken[0].point, &taken[1].point), (&Some(task("t-1")), &Some(questions("s"))));
     assert!(second.take_resumable_calls().unwrap().is_empty(), "each call goes to one of them");
     assert_eq!(ids(&third.unfinished_calls()), ["plain"], "nobody can go on with it");
-    // What is done for its answers is done once.
+    // No run continues a call without a point, so what is done for its answers is done once.
     third.change(|memory| assert!(memory.keep_point("parked", None))).unwrap();
     drop(third);
     assert_eq!(ids(&second.take_resumable_calls().unwrap()), ["task"]);
@@ -163,6 +163,6 @@ fn what_is_needed_to_go_on_is_bounded_and_the_file_can_always_be_read() {
     assert_eq!((again.take_warning(), again.get().calls.len()), (None, MAX_CALLS));
     let points: Vec<bool> = again.get().calls.iter().take(3).map(|call| call.point.is_some()).collect();
     assert_eq!(points, [false, false, true], "a parked call is of no use without its arguments");
-    // A task needs none.
+    // A task needs no arguments.
     again.change(|memory| assert!(memory.keep_point("1", Some(task("t"))))).unwrap();
 }

@@ -15,7 +15,7 @@ pub struct UnfinishedCall {
     /// Unique and random. The server repeats it in everything that belongs to the call.
     pub correlation_id: String,
     pub server: String,
-    /// The origin of the server's URL or its program, without what may be a secret. What is open there is sent nowhere else.
+    /// The origin of the server's URL or its program, without what may be a secret. The call is continued at this address only.
     #[serde(default)]
     pub address: String,
     pub tool: String,
@@ -30,10 +30,10 @@ pub struct UnfinishedCall {
     /// When it began, in seconds since 1970.
     #[serde(default)]
     pub began: u64,
-    /// From where another run can go on with it.
+    /// The point from which another run can continue it.
     #[serde(default)]
     pub point: Option<ResumePoint>,
-    /// The run of the agent that has the call; empty for none.
+    /// The run of the agent that the call belongs to; empty for none.
     #[serde(default)]
     pub run: String,
 }
@@ -48,7 +48,7 @@ impl UnfinishedCall {
     pub(super) fn enforce_limits(&mut self) {
         let fits = |map: &Map<String, Value>| serde_json::to_string(map).is_ok_and(|text| text.len() <= MAX_ARGUMENTS);
         self.arguments = self.arguments.take().filter(fits);
-        // A parked call is sent again with its arguments. A task has them.
+        // A parked call is sent again with its arguments; the server of a task has them already.
         let is_whole = |point: &ResumePoint| self.arguments.is_some() || point.task_id().is_some();
         let fits = |point: &ResumePoint| serde_json::to_string(point).is_ok_and(|text| text.len() <= MAX_POINT);
         self.point = self.point.take().filter(|point| is_whole(point) && fits(point));

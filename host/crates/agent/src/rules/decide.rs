@@ -8,7 +8,7 @@ use crate::transcript::ChunkPolicy;
 use policy::Origin;
 use std::path::PathBuf;
 
-/// The rules of one file, in its order.
+/// The rules of one file, in the order of the file.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     pub(super) file: String,

@@ -81,7 +81,7 @@ pub(super) enum ApprovalPolicy {
     Allow,
     Ask,
     OncePerTask,
-    /// Tools that change nothing are allowed. Other servers say so of their own tools, which counts only if `trust_hints`.
+    /// Tools that change nothing are allowed. What other servers state about their own tools counts only with `trust_hints`.
     Auto {
         trust_hints: bool,
     },

@@ -68,7 +68,7 @@ approval = "allow"
     assert_eq!(rules.count(), 4);
 }
 
-/// A server that says of its tools that they change nothing must not be called for that.
+/// If a server states that its tools change nothing, that alone must not allow calls of them.
 #[test]
 fn what_other_servers_say_of_their_tools_counts_only_if_the_rule_says_so() {
     let rules = |more: &str| rules(&format!("[[tool]]\napproval = \"auto\"\n{more}"));

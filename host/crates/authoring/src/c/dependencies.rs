@@ -1,5 +1,6 @@
-//! What a plugin in C takes from others: C files of crates, which many libraries have been put into. `dependencies.toml` names each crate
-//! in an exact version with the digest of its archive. Cargo fetches it once; after that, no network and no cargo is needed.
+//! Dependencies of a plugin in C: C files of crates, in the form of which many libraries are published. `dependencies.toml`
+//! names each crate in an exact version with the digest of its archive. Cargo fetches it once; after that, no network and no
+//! cargo is needed.
 
 use crate::command::quiet;
 use crate::environment::BuildEnvironment;
@@ -18,7 +19,7 @@ const CARGO: &str = "Cargo fetches what a plugin in C takes from crates, once: h
 #[serde(deny_unknown_fields)]
 struct Entry {
     version: String,
-    /// Of the crate's archive, in hex.
+    /// The digest of the crate's archive, in hex.
     sha256: String,
     /// C files, relative to the crate.
     sources: Vec<PathBuf>,
@@ -29,7 +30,7 @@ struct Entry {
     defines: Vec<String>,
 }
 
-/// A crate whose files are there.
+/// A crate whose files are in the cache.
 pub(crate) struct Dependency {
     pub(crate) name: String,
     pub(crate) version: String,
@@ -49,7 +50,7 @@ impl Dependency {
     }
 }
 
-/// What a plugin's folder says that it takes, fetched.
+/// Fetches the dependencies that a plugin's folder names.
 pub(crate) fn read(folder: &Path, environment: &BuildEnvironment) -> anyhow::Result<Vec<Dependency>> {
     let path = folder.join(FILE);
     if !path.is_file() {
@@ -63,7 +64,7 @@ pub(crate) fn read(folder: &Path, environment: &BuildEnvironment) -> anyhow::Res
 fn parse(text: &str) -> anyhow::Result<BTreeMap<String, Entry>> {
     let all: BTreeMap<String, Entry> = toml::from_str(text)?;
     for (name, entry) in &all {
-        // They become parts of paths, and of a file for cargo.
+        // These texts become parts of paths, and of a file for cargo.
         let plain = |text: &str, more: &str| {
             !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
         };
@@ -110,7 +111,7 @@ fn fetch(name: &str, version: &str, sha256: &str, project: &Path) -> anyhow::Res
     fs::write(project.join("lib.rs"), "")?;
     let cargo = |arguments: &[&str]| quiet(Command::new("cargo").args(arguments).current_dir(project), CARGO);
     cargo(&["fetch", "--quiet"])?;
-    // Cargo has compared the archive with its registry; the registry is compared with the author.
+    // Cargo has checked the archive against its registry's digest. This checks that digest against the author's.
     let locked = locked(&fs::read_to_string(project.join("Cargo.lock"))?, name)?;
     ensure!(locked == sha256.to_ascii_lowercase(), "its archive has the digest {locked}, not {sha256}");
     let metadata: serde_json::Value = serde_json::from_str(&cargo(&["metadata", "--format-version=1", "--offline"])?)?;

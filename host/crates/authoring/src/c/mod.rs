@@ -50,9 +50,9 @@ pub(crate) fn build(project: &Project, environment: &BuildEnvironment) -> anyhow
     let module = work.join("module.wasm");
     let mut zig = compiler(&python);
     zig.args(["-mexec-model=reactor", "-std=c17", "-Wall", "-Wextra"]);
-    // In tables, what is not named is not there.
+    // In tables, authors may leave out fields that they do not need.
     zig.arg("-Wno-missing-field-initializers");
-    // What was written for machines expects their stacks.
+    // Code of others was written for machines with larger stacks.
     let stack = if others.is_empty() { 128 << 10 } else { 1 << 20 };
     for other in &others {
         files.extend(objects(other, &python, &work)?);
@@ -60,11 +60,11 @@ pub(crate) fn build(project: &Project, environment: &BuildEnvironment) -> anyhow
             zig.arg("-isystem").arg(folder);
         }
     }
-    // The arena and static tables are never freed: what the bindings would free, they leave to the end of the call.
+    // Memory of the arena and of static tables is never freed: `free` in the bindings leaves it until the end of the call.
     zig.arg("-Dfree=pc_leave").arg("-I").arg(&generated).arg("-I").arg(sdk.join("include")).args(&files);
     zig.arg("-Wl,--strip-all").arg(format!("-Wl,-z,stack-size={stack}")).arg("-o").arg(&module);
     step("building the component", || {
-        // What the compiler says is for the author to see.
+        // The author should see what the compiler reports.
         let status = zig.status().context("cannot start the compiler")?;
         if !status.success() {
             bail!("the compiler could not build {}", project.folder.display());
@@ -73,7 +73,7 @@ pub(crate) fn build(project: &Project, environment: &BuildEnvironment) -> anyhow
     })
 }
 
-/// The compiler for WASI. Fuel counts instructions, so that speed pays.
+/// The compiler for WASI. It optimizes for speed, since fuel counts instructions.
 fn compiler(python: &Path) -> Command {
     let mut zig = command::python(python);
     let cache = python.parent().unwrap_or(python).with_file_name("cache");
@@ -82,7 +82,7 @@ fn compiler(python: &Path) -> Command {
     zig
 }
 
-/// Compiles what others wrote as they wrote it: with memory that is freed, and without warnings that nobody here can mend.
+/// Compiles the files of a dependency unchanged: with the usual `free`, and without warnings, which the author cannot mend.
 fn objects(other: &Dependency, python: &Path, work: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let to = work.join("objects");
     fs::create_dir_all(&to).with_context(|| format!("cannot make {}", to.display()))?;

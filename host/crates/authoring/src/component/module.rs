@@ -49,7 +49,7 @@ impl World {
         Ok(())
     }
 
-    /// Says in a module what world it is for. A module in C has learnt it from its linker.
+    /// Writes into a module which world it is for. A module in C has that from its linker already.
     pub(crate) fn mark(&self, module: &mut Vec<u8>) -> anyhow::Result<()> {
         embed_component_metadata(module, &self.resolve, self.world, StringEncoding::UTF8)
     }

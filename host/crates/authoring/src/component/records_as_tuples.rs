@@ -1,5 +1,6 @@
-//! Gives componentize-py and componentize-qjs some records of our WIT as tuples. Of a record they make an object, and look each field up
-//! by a name that is made anew in every call. Both are the same in memory, so the finished component gets the records back.
+//! Gives componentize-py and componentize-qjs some records of our WIT as tuples. They turn a record into an object, and look up
+//! each field by a name that is made anew in every call. Records and tuples are the same in memory, so the finished component
+//! gets the records back.
 
 use crate::embedded;
 use anyhow::Context;
@@ -21,7 +22,7 @@ pub(crate) fn with_tuples(wit: &str) -> String {
     text
 }
 
-/// Makes records of the tuples in a component's types, with the names that our WIT has for their fields.
+/// Turns the tuples in a component's types back into records, with the field names of our WIT.
 pub(crate) fn restore(resolve: &mut Resolve) -> anyhow::Result<()> {
     let types = embedded::below("wit").find(|(name, _)| *name == "types.wit").context("there is no types.wit")?;
     let wit = str::from_utf8(types.1)?;

@@ -1,4 +1,4 @@
-//! Go: the Go of the machine makes one module of the SDK, the bindings and the author's package.
+//! Go: the installed Go compiles the SDK, the bindings and the author's package into one module.
 
 mod overlay;
 
@@ -17,21 +17,23 @@ use std::process::{Command, Stdio};
 /// The packages of the generated bindings, and those of the SDK that implement what they export.
 const BINDINGS: &str = "portcullis/internal/bindings";
 const EXPORTS: &str = "portcullis/internal/exports";
-/// What generated code needs at run time: under the name that it has there, and in the SDK.
+/// The package that generated code needs at run time: its name in that code, and its name in the SDK.
 const RUNTIME: [&str; 2] = ["go.bytecodealliance.org/pkg/wit/", "portcullis/internal/wit/"];
 
 const GO: &str = "Go 1.25 or newer builds plugins in Go: https://go.dev/dl (the package golang-go of Debian is older up to Debian 13)";
 const OLDEST: u32 = 25;
-/// The second numbers of versions whose runtime is known.
+/// Minor versions of Go whose runtime is known.
 const KNOWN: RangeInclusive<u32> = 25..=26;
-/// In the bindings, it has the SDK renew what must differ between the instances of a component that begins with the memory of its build.
+/// A file of the bindings. It lets the SDK renew what must differ between the instances of a component, since they all begin
+/// with the memory of its build.
 const IMAGE: (&str, &str) = ("wit_exports/image.go", "package wit_exports\n\nimport _ \"portcullis/internal/image\"\n");
 
-/// Compiled into the author's package if there is net/http, it has all requests go through the host. Other plugins would be 7 MB larger.
+/// Compiled into the author's package if it uses net/http: it sends all requests through the host. Other plugins would be 7 MB
+/// larger.
 const NET_HTTP: (&str, &str) =
     ("zzz_portcullis_net_http.go", "package main\n\nimport _ \"portcullis/httpclient/everywhere\"\n");
 
-/// Says natively what was registered. It is compiled into the author's package for that, and is the last of its files.
+/// Prints what the plugin has registered. For a native run, it is compiled into the author's package, as the last of its files.
 const DESCRIBE: &str = "package main
 
 import (
@@ -53,10 +55,11 @@ pub(crate) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     let (work, bindings) = (project.work(), project.work().join("bindings"));
     fs::create_dir_all(&bindings)?;
     let workspace = work.join("go.work");
-    // A folder that has just been made is the module of the bindings until there are some.
+    // The workspace names this folder, so it must be a module even before the bindings are in it.
     module_file(&bindings)?;
     let uses = [project.folder.clone(), work.join("go"), bindings.clone()].map(|path| format!("use {path:?}\n"));
-    // It must be as new as what the modules ask for; each module keeps the version of the language that it names.
+    // The workspace must name a version that is as new as those of its modules; each module keeps the version of the language
+    // that it names.
     fs::write(&workspace, format!("go {version}\n\n{}", uses.concat()))?;
     let exports = offers(project, &workspace)?;
     ensure!(
@@ -66,7 +69,7 @@ pub(crate) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     );
     let mut world = World::write(&work.join("wit"), &exports)?;
     let options = wit_bindgen_go::Opts {
-        // Nobody reads it.
+        // Nobody reads the generated code.
         format: wit_bindgen_go::Format::False,
         pkg_name: Some(BINDINGS.to_owned()),
         export_pkg_name: Some(EXPORTS.to_owned()),
@@ -88,8 +91,8 @@ pub(crate) fn build(project: &Project) -> anyhow::Result<Vec<u8>> {
     Ok(component)
 }
 
-/// The module with the memory that Go's runtime and the author's packages have after their start; or a module that starts in each
-/// call, and why.
+/// The module with the memory that Go's runtime and the author's packages have after their start. If that cannot be made, a
+/// module that starts in each call, and the reason.
 fn started(project: &Project, workspace: &Path, overlay: &Overlay) -> anyhow::Result<(Vec<u8>, Option<String>)> {
     let why = if overlay.renews {
         let image = project.work().join("bindings").join(IMAGE.0);
@@ -113,7 +116,7 @@ fn compile(project: &Project, workspace: &Path, overlay: &Overlay) -> anyhow::Re
     go.args(["build", "-buildmode=c-shared", "-trimpath"]).env("GOOS", "wasip1").env("GOARCH", "wasm");
     // The bindings use functions of Go's runtime that are not public; what only a debugger reads is left out.
     go.args(["-ldflags=-checklinkname=0 -s -w", "-overlay"]).arg(&overlay.file).arg("-o").arg(&module);
-    // What the compiler says is for the author to see.
+    // The author should see what the compiler reports.
     let status = go.arg(".").stderr(Stdio::inherit()).status().with_context(|| GO.to_owned())?;
     if !status.success() {
         bail!("Go could not build {}", project.folder.display());
@@ -121,7 +124,7 @@ fn compile(project: &Project, workspace: &Path, overlay: &Overlay) -> anyhow::Re
     fs::read(&module).context("Go wrote no module")
 }
 
-/// Asks the plugin, natively, what it offers. What it says of a wrong tag or type comes out here, too.
+/// Runs the plugin natively to ask what it offers. This also reports a wrong tag or type.
 fn offers(project: &Project, workspace: &Path) -> anyhow::Result<Vec<String>> {
     let describe = project.work().join("describe.go");
     fs::write(&describe, DESCRIBE)?;
@@ -141,7 +144,7 @@ fn imports_net_http(project: &Project, workspace: &Path) -> anyhow::Result<bool>
     Ok(said.lines().any(|package| package == "net/http"))
 }
 
-/// Where Go's own packages are, if Go allows to replace them: a Go that was downloaded like a module is read-only.
+/// The folder of Go's own packages, if they can be replaced: a Go that was downloaded like a module is read-only.
 fn goroot(project: &Project, workspace: &Path) -> anyhow::Result<Option<PathBuf>> {
     let said = quiet(go(project, workspace).args(["env", "GOROOT", "GOMODCACHE"]), GO)?;
     let (root, modules) = said.trim().split_once('\n').context("go env has not answered")?;
@@ -168,7 +171,7 @@ fn check_version() -> anyhow::Result<String> {
     Ok(version)
 }
 
-/// As module files name it, without what a build of Go adds to it: `go1.26.8-custom X:experiment`.
+/// The version as module files name it, without what a build of Go adds to it: `go1.26.8-custom X:experiment`.
 fn of_modules(version: &str) -> String {
     let version = version.trim().trim_start_matches("go");
     version.split(|c: char| c == '-' || c.is_whitespace()).next().unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! Go's runtime as plugins start it: once, when they are built. `go build` takes changed files of Go's own packages for that.
+//! Changes Go's runtime so that plugins start it once, when they are built: `go build` gets changed files of Go's own packages.
 
 use crate::project::Project;
 use anyhow::Context;
@@ -6,10 +6,12 @@ use serde_json::{Map, Value};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// To align its heap, the runtime leaves out up to half a MiB, and clears that for later use, though nobody has written into it.
+/// To align its heap, the runtime skips up to half a MiB, and clears that for later use, though nothing was written there. The
+/// change leaves the clearing out.
 const CLEARS: Change = Change { file: "runtime/mem_sbrk.go", from: "memFree(r, l)", to: "" };
 
-/// The folders that a program may open, which it looks for when it starts. They are looked for again in each call, if it can have any.
+/// When a program starts, Go looks for the folders that it may open. With the change, it looks again in each call, if there can
+/// be any.
 const FOLDERS: Change = Change {
     file: "syscall/fs_wasip1.go",
     from: "func init() {\n\tdirNameBuf := make([]byte, 256)\n",
@@ -17,7 +19,8 @@ const FOLDERS: Change = Change {
 };
 const NEW_FOLDERS: &str = "\tportcullisFolders()\n";
 
-/// A transport of net/http would open a socket. The one of the SDK is registered with the default transport; all others do as it does.
+/// A transport of net/http would open a socket. The SDK registers its own with the default transport. The change lets all other
+/// transports use that, too.
 const TRANSPORTS: Change = Change {
     file: "net/http/roundtrip.go",
     from: "return t.roundTrip(req)\n",
@@ -46,7 +49,7 @@ func portcullisRoundTrip(t *Transport, request *Request) (*Response, error) {
 const ALTERNATE: (&str, &str) =
     ("net/http/transport.go", "\nfunc (t *Transport) alternateRoundTripper(req *Request) RoundTripper {\n");
 
-/// A new file beside it. `{}` is what the plugin's requests make necessary.
+/// A new file of the same package. `{}` stands for the renewals that the plugin's requests make necessary.
 const RENEW_SYSCALL: (&str, &str) = (
     "syscall/portcullis.go",
     "package syscall
@@ -71,8 +74,8 @@ const NEW_VARIABLES: &str = "	portcullisReadVariables()
 	}
 ";
 
-/// Files that measure what the garbage collector and the scheduler do. When they read the clock depends on what is in the heap; but a
-/// call that goes on from a checkpoint has another heap, and must ask the host the same as before. So they count instead.
+/// Files that measure what the garbage collector and the scheduler do. When they read the clock depends on the heap. A call
+/// that continues from a checkpoint has another heap, but must ask the host the same as before. So these files count instead.
 const MEASURE: [&str; 8] = [
     "runtime/mgc.go",
     "runtime/mgcmark.go",
@@ -85,11 +88,11 @@ const MEASURE: [&str; 8] = [
 ];
 const CLOCK: &str = "nanotime()";
 const COUNT: &str = "portcullisCount()";
-/// What of these files waits for timers needs the clock.
+/// The places in these files that wait for timers, for which they need the clock.
 const WAITS: [&str; 2] = ["now = nanotime()\n\t\t\t}\n\t\t\tdelay = ", "now = nanotime()\n\t\tsched.pollUntil"];
 
-/// A new file of the runtime, and the same for all plugins, since all else of Go is compiled anew for another. The stack of the first call
-/// need not grow. What this names is private, and the same in Go 1.25 and 1.26.
+/// A new file of the runtime. It is the same for all plugins: with another one, Go would compile everything else anew. The
+/// stack of the first call need not grow. The names that it uses are private to the runtime, and the same in Go 1.25 and 1.26.
 const RENEW: (&str, &str) = (
     "runtime/portcullis.go",
     "package runtime
@@ -126,22 +129,22 @@ const NAMED: [(&str, &str); 6] = [
     ("runtime/rand.go", "mp.cheaprand = rand()\n"),
 ];
 
-/// A text that is in a file once, and what takes its place.
+/// A text that occurs once in a file, and its replacement.
 struct Change {
     file: &'static str,
     from: &'static str,
     to: &'static str,
 }
 
-/// How `go build` is told to change Go.
+/// The file that tells `go build` what to replace in Go.
 pub(crate) struct Overlay {
     pub(crate) file: PathBuf,
     /// Whether the runtime can be renewed after its start. If not, it starts in each call.
     pub(crate) renews: bool,
 }
 
-/// Writes the overlay into the plugin's folder, with `more` files of the author's package: their names and texts. What the installed Go does in
-/// another way stays as it is, which costs time only.
+/// Writes the overlay into the plugin's folder, with `more` files of the author's package: their names and texts. A file of the
+/// installed Go that is not as expected stays unchanged, which costs time only.
 pub(crate) fn overlay(goroot: Option<&Path>, project: &Project, more: &[(&str, &str)]) -> anyhow::Result<Overlay> {
     let work = project.work();
     let mut replaced = Map::new();
@@ -198,7 +201,7 @@ impl Sources {
         fs::read_to_string(self.root.join(file)).ok()
     }
 
-    /// False if the file is another than expected.
+    /// Returns false if the file is not as expected.
     fn change(&self, change: &Change, replaced: &mut Map<String, Value>) -> anyhow::Result<bool> {
         let source = self.read(change.file).filter(|source| source.matches(change.from).count() == 1);
         let Some(source) = source else { return Ok(false) };

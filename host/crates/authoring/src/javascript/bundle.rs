@@ -9,15 +9,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Packages whose build for browsers works within a page only. Their other build is taken.
+/// Packages whose build for browsers works within a page only. Their other build is used instead.
 const NEED_A_PAGE: [&str; 1] = ["turndown"];
 
-/// How all modules of one plugin are made.
+/// Makes all modules of one plugin.
 pub(crate) struct Bundler {
     tools: PathBuf,
     folder: PathBuf,
     work: PathBuf,
-    /// Options.
+    /// Options of esbuild for all modules.
     common: Vec<String>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Bundle {
     pub(crate) contents: Contents,
 }
 
-/// What esbuild says of it.
+/// What esbuild reports about a module.
 #[derive(Deserialize)]
 pub(crate) struct Contents {
     inputs: BTreeMap<String, Input>,
@@ -45,7 +45,7 @@ struct Output {
     inputs: BTreeMap<String, Share>,
 }
 
-/// What a file has become in the module.
+/// The part of a module that comes from one file.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Share {
@@ -54,9 +54,9 @@ struct Share {
 
 #[derive(Deserialize)]
 pub(crate) struct Import {
-    /// What it leads to.
+    /// The file to which the import leads.
     pub(crate) path: String,
-    /// What is written.
+    /// The name that is written in the import.
     pub(crate) original: Option<String>,
 }
 
@@ -66,7 +66,7 @@ impl Contents {
         self.inputs.iter().flat_map(|(from, input)| input.imports.iter().map(move |import| (from.as_str(), import)))
     }
 
-    /// Whether something of a file has come into the module.
+    /// Whether the module contains something of a file.
     pub(crate) fn has(&self, file: &str) -> bool {
         self.outputs.values().any(|output| output.inputs.get(file).is_some_and(|share| share.bytes_in_output > 0))
     }
@@ -108,8 +108,8 @@ impl Bundler {
         Ok(bundler)
     }
 
-    /// Lets packages find that others are not installed, which they require where they can do without. The component would import an interface
-    /// of that name.
+    /// Makes imports of packages that are not installed fail at run time: packages that can do without them handle the failure.
+    /// Otherwise the component would import an interface of that name.
     pub(crate) fn leave_out(&mut self, contents: &Contents) -> anyhow::Result<()> {
         let is_ours = |name: &str| name.contains(':') || name.starts_with("portcullis-guest");
         for name in contents.open_imports().filter(|name| !is_ours(name)) {
@@ -138,7 +138,8 @@ impl Bundler {
     }
 }
 
-/// esbuild itself, of the one platform that npm has installed it for. Its wrapper for Node adds a stack of its own to an author's mistakes.
+/// esbuild itself, for the one platform for which npm has installed it. Its wrapper for Node adds a stack trace of its own to
+/// an author's mistakes.
 fn program(tools: &Path) -> Command {
     let platforms = fs::read_dir(tools.join("@esbuild")).into_iter().flatten().flatten();
     match platforms.map(|platform| platform.path().join("bin/esbuild")).find(|program| program.is_file()) {

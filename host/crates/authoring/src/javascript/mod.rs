@@ -1,4 +1,5 @@
-//! JavaScript and TypeScript: esbuild makes one module of the SDK and the author's, componentize-qjs a component of QuickJS and it.
+//! JavaScript and TypeScript: esbuild makes one module of the SDK and the author's code, and componentize-qjs a component of it
+//! and QuickJS.
 
 mod bundle;
 mod node_built_ins;
@@ -20,10 +21,12 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-/// The engine runs no jobs of promises in the synchronous ABI, so that `async` functions become generators over the SDK's own.
+/// In the synchronous ABI the engine runs no jobs of promises, so `async` functions become generators that use the SDK's own
+/// promises.
 const NOT_SUPPORTED: [&str; 3] = ["async-await", "async-generator", "for-await"];
 
-/// What componentize-qjs loads modules with while it builds. Its components keep the import, and a stub that traps.
+/// The interface by which componentize-qjs loads modules while it builds. Its components keep the import, and a stub that
+/// traps.
 const LOADER: &str = "local:init/module-loader";
 
 /// What `describe.js` says of a plugin.
@@ -40,7 +43,7 @@ pub(crate) fn build(project: &Project, environment: &BuildEnvironment) -> anyhow
     let (work, sdk) = (project.work(), project.work().join("javascript/src"));
     let main = project.folder.join(&project.main);
     let mut bundler = Bundler::new(&tools, &project.folder, &work, node_built_ins::aliases(&work, &sdk, &tools)?)?;
-    // From everywhere the same SDK, so that there is one list of what was offered.
+    // All imports lead to the same SDK, so that there is one list of what was offered.
     let with_sdk = format!("--alias:portcullis-guest={}", sdk.join("index.js").display());
     let globals = globals(&mut bundler, &main, &sdk)?;
     let ask = format!(
@@ -98,14 +101,15 @@ pub(crate) fn link(folder: &Path, sdk: &Path) -> anyhow::Result<()> {
     }
     let sdk = sdk.canonicalize()?;
     let made = fs::create_dir_all(folder.join("node_modules")).and_then(|()| {
-        // What was left by a folder that has moved.
+        // A folder that was moved has left a link that leads nowhere.
         let _ = fs::remove_file(&link);
         symlink(sdk, &link)
     });
     made.with_context(|| format!("cannot make {}", link.display()))
 }
 
-/// Under which conditions modules are found: as bundlers do, and by what the manifest requests (`imports` in the SDK's package.json).
+/// The conditions by which modules are found: those of bundlers, and those of the manifest's requests (`imports` in the SDK's
+/// package.json).
 fn conditions(project: &Project) -> String {
     let mut conditions = String::from("--conditions=module,component");
     let wanted =
@@ -116,7 +120,8 @@ fn conditions(project: &Project) -> String {
     conditions
 }
 
-/// What defines the global names that the plugin and its packages mention. What these import and is not there is found on the way.
+/// The imports that define the global names which the plugin and its packages mention. Also finds imports of packages that are
+/// not installed.
 fn globals(bundler: &mut Bundler, main: &Path, sdk: &Path) -> anyhow::Result<String> {
     let options =
         ["--conditions=module", "--external:portcullis-guest", "--minify-whitespace", "--legal-comments=none"];
@@ -128,7 +133,7 @@ fn globals(bundler: &mut Bundler, main: &Path, sdk: &Path) -> anyhow::Result<Str
     Ok(modules.map(|module| format!("import {:?};\n", sdk.join(format!("globals/{module}.js")))).collect())
 }
 
-/// What the component begins with.
+/// The text of the component's first module.
 fn entry(main: &Path, sdk: &Path, exports: &[String], schemas: Option<&Path>, globals: &str) -> String {
     let mut text = format!("import {:?};\n{globals}", sdk.join("shim.js"));
     // Before the plugin, whose tools need them.

@@ -1,6 +1,6 @@
-//! Modules of Node itself in a plugin in JavaScript: a package or a module of the SDK takes the place of those that make sense in the
-//! sandbox. The others are refused where an author imports them. Packages often import them and get on without: what they get says on
-//! use what is missing.
+//! Node's own modules in a plugin in JavaScript: those that make sense in the sandbox are replaced by a package or a module of
+//! the SDK. The others are refused where an author imports them. Packages often import them but do without: they get a module
+//! that reports what is missing when it is used.
 
 use super::bundle::{Contents, is_of_package};
 use crate::command::note;
@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use std::fs;
 use std::path::Path;
 
-/// Modules and the packages for them, in the folder of tools.
+/// Modules, and the packages that replace them, in the folder of tools.
 const PACKAGES: [(&str, &str); 9] = [
     ("buffer", "buffer"),
     ("events", "events"),
@@ -21,7 +21,7 @@ const PACKAGES: [(&str, &str); 9] = [
     ("util", "util"),
 ];
 
-/// Modules and the SDK's for them.
+/// Modules, and those of the SDK that replace them.
 const OURS: [(&str, &str); 8] = [
     ("assert", "assert.js"),
     ("assert/strict", "assert.js"),
@@ -77,7 +77,7 @@ const ABSENT: [(&str, &str); 37] = [
     ("zlib", "use a package such as fflate"),
 ];
 
-/// Writes a module in place of each absent one. Options of esbuild that put all of them in their places.
+/// Writes a module in place of each absent one. Returns the options with which esbuild uses the replacements of all modules.
 pub(crate) fn aliases(work: &Path, sdk: &Path, tools: &Path) -> anyhow::Result<Vec<String>> {
     let folder = work.join("absent");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;

@@ -40,7 +40,7 @@ pub(crate) fn schemas(
         );
     }
     let module = work.join("schemas.mjs");
-    // As text: in an object literal, some names mean something else.
+    // As JSON text, since some names have a special meaning in an object literal.
     let learn = format!(
         "import {{ learn }} from {:?};\nlearn(JSON.parse({}));\n",
         sdk.join("typed.js"),

@@ -31,10 +31,10 @@ const LOCALE: [&str; 7] = [
 /// These may be methods of any value, and so may those of `LOCALE`.
 const METHODS: [&str; 2] = ["blob", "random"];
 
-/// What a member with the name of a global may be of, so that it is the global.
+/// Objects whose members are the globals. A member of another object with such a name is not the global.
 const GLOBAL_OBJECTS: [&str; 4] = ["globalThis", "global", "self", "window"];
 
-/// The modules that code needs. A word in a string counts, too: then the component is larger than need be, and nothing else.
+/// The modules that code needs. A word in a string counts, too, which only makes the component larger than necessary.
 pub(crate) fn needed(code: &str) -> Vec<&'static str> {
     let mentioned = |names: &[&str]| names.iter().any(|name| mentions(code, name));
     GLOBALS.into_iter().filter(|(_, names)| mentioned(names)).map(|(module, _)| module).collect()

@@ -17,9 +17,10 @@ pub(crate) fn componentize(python: &Path, wit: &Path, path: &[PathBuf], to: &Pat
         build.arg("--python-path").arg(folder);
     }
     build.args([ENTRY, "--output"]).arg(to);
-    // It takes the packages of an environment along: of this one, and not of one that is active where the user builds.
+    // componentize-py includes the packages of the active environment: this names ours, and not one that the user has
+    // activated.
     build.env("VIRTUAL_ENV", python.ancestors().nth(2).unwrap_or(python));
-    // Python's own traceback says enough of an error in the author's code.
+    // Python's own traceback says enough about an error in the author's code.
     build.env("RUST_BACKTRACE", "0");
     quiet(&mut build, "").map(drop)
 }

@@ -5,11 +5,12 @@ use anyhow::{Context, ensure};
 use std::ops::Range;
 use wasmparser::{DataKind, Operator, Parser, Payload};
 
-/// The SDK's `image/immortal.py` writes after it where the objects' addresses are, and how many.
+/// Marks a note in the memory: after it, the SDK's `image/immortal.py` writes where the addresses of the objects are, and how
+/// many.
 const SIGN: [u8; 16] = *b"\xc3\x11\x9e\x55\xa0\x7b\x42\xd9\x18\x6f\xe3\x2c\x81\x94\x0d\x37";
-/// How many references an immortal object has where a word has 32 bits: `Include/refcount.h` of CPython 3.14.
+/// The reference count of an immortal object where a word has 32 bits: `Include/refcount.h` of CPython 3.14.
 const IMMORTAL: u32 = 5 << 28;
-/// How many an object may have to become one. What has more is immortal already.
+/// The reference counts with which an object is made immortal. With more references, it is immortal already.
 const COUNTED: Range<u32> = 1..1 << 16;
 const WORD: usize = 4;
 

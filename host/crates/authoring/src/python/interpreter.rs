@@ -1,5 +1,6 @@
-//! Python with the standard library and the SDK, started: a component whose memory has all that plugins have in common. componentize-py
-//! makes it once, for all builds; each has it load the author's modules, and keeps the memory that they leave.
+//! A started Python with the standard library and the SDK: a component whose memory has all that plugins have in common.
+//! componentize-py makes it once, for all builds. Each build lets it load the author's modules, and keeps the memory that they
+//! leave.
 
 use super::componentize::{ENTRY, componentize};
 use crate::component::records_as_tuples;
@@ -15,23 +16,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// All that a plugin can export. A component goes on exporting what its plugin has.
+/// All that a plugin can export. A finished component keeps only the exports that its plugin has.
 const EXPORTS: [&str; 5] = ["tools", "resources", "prompts", "completions", "reconcile"];
-/// What it imports of WASI beside what Python needs. A component goes on importing what its plugin requests.
+/// What it imports of WASI besides what Python needs. A finished component keeps only the imports that its plugin requests.
 const WASI: [&str; 2] = [wit::HTTP, "cli/environment"];
-/// Runs [`TEXT`] and says how it failed.
+/// The function that runs [`TEXT`] and reports how it failed.
 const RUN: &str = "run";
-/// Has the C library forget the folders that it has opened.
+/// The function that makes the C library forget the folders that it has opened.
 const FORGET_FOLDERS: &str = "forget-folders";
-/// The function of the C library that does.
+/// The function of the C library that does this.
 const RESET_PREOPENS: &str = "__wasilibc_reset_preopens";
-/// What is run: in the folder that the interpreter sees as `/0`.
+/// The file that is run, in the folder that the interpreter sees as `/0`.
 const TEXT: &str = "run.py";
 const COMPONENT: &str = "interpreter.wasm";
 
 /// Between the name of the tools and the version of the SDK, in the names of folders of the cache.
 const LIBRARY: &str = "-library-";
-/// How long what another version of this program has made is kept without being used. To make it again takes half a minute.
+/// How long an unused interpreter of another version of this program is kept. Making it again takes half a minute.
 const UNUSED: Duration = Duration::from_secs(60 * 24 * 3600);
 
 pub(crate) struct Interpreter<'a> {
@@ -39,13 +40,13 @@ pub(crate) struct Interpreter<'a> {
     folder: PathBuf,
 }
 
-/// All plugins get what is in it, so nothing of it may come from the folder of one.
+/// Makes the interpreter. All plugins get what is in it, so nothing of it may come from the folder of one of them.
 fn make(environment: &BuildEnvironment, tools: &PythonTools, folder: &Path) -> anyhow::Result<()> {
     let (sdk, bound, built) = (folder.join("sdk"), folder.join("wit"), folder.join("built.wasm"));
     let entry = folder.join(format!("{ENTRY}.py"));
     embedded::unpack("python", &sdk)?;
     let path = [folder.to_owned(), tools.zones()?, sdk];
-    // In a run of its own: what it leaves in the memory, each plugin would have.
+    // Writes the archive in a run of its own: what this leaves in the memory would otherwise be in each plugin.
     wit::write(&bound, &wit::world(&[], &[], &[]), |text| text)?;
     fs::write(
         &entry,
@@ -62,7 +63,7 @@ fn make(environment: &BuildEnvironment, tools: &PythonTools, folder: &Path) -> a
     let linking = Linking { replaced: &[(FORGET_FOLDERS, RESET_PREOPENS)], ..Linking::WHOLE };
     let linked = single_module::link(&bytes, &linking).context("cannot link the modules of the interpreter")?;
     fs::write(folder.join(COMPONENT), linked)?;
-    // It is compiled now: builds at the same time would do it several times.
+    // Compiles it now, since builds at the same time would do it several times.
     let empty = folder.join("empty");
     fs::create_dir_all(&empty)?;
     Interpreter { environment, folder: folder.to_owned() }.run("", &empty, &[])
@@ -78,12 +79,13 @@ impl<'a> Interpreter<'a> {
         Ok(Self { environment, folder })
     }
 
-    /// Which version of the standard library and the SDK it has: a name.
+    /// A name for the version of its standard library and SDK.
     pub(crate) fn version(&self) -> String {
         self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Runs a text of Python, which may write into the folder `own`: it is `/0`. The others have their names there.
+    /// Runs a text of Python, which sees the folder `own` as `/0` and may write into it, and the other folders under their
+    /// names.
     pub(crate) fn run(&self, text: &str, own: &Path, others: &[(&str, &Path)]) -> anyhow::Result<()> {
         self.start(&[text.to_owned()], own, others, false).map(drop)
     }
@@ -130,7 +132,8 @@ fn remove_unused(all: &Path, now: SystemTime) {
         if !name.contains(LIBRARY) || !path.is_dir() {
             continue;
         }
-        // Nobody begins to use it meanwhile, and what is removed in part is not taken for whole.
+        // The lock keeps others from using it meanwhile. The marker is removed first, so that a partly removed folder does not
+        // count as complete.
         let Ok(lock) = lock_file(all, &name) else { continue };
         if lock.try_lock().is_err() {
             continue;

@@ -1,4 +1,4 @@
-//! Python: an interpreter that has started loads the author's modules, and a component is made of the memory that they leave.
+//! Python: a started interpreter loads the author's modules, and a component is made of the memory that they leave.
 
 mod componentize;
 mod immortal;
@@ -51,10 +51,10 @@ pub(crate) fn build(project: &Project, environment: &BuildEnvironment) -> anyhow
     ensure!(!exports.is_empty(), "{} offers nothing: mark functions with @tool, @resource or @prompt", project.main);
     let interpreter = Interpreter::installed(&tools, environment)?;
     if let Some(packages) = &packages {
-        // A copy: what runs while the image is made could change it.
+        // Uses a copy, since code that runs while the image is made could change the archive.
         fs::copy(packed(packages, &interpreter)?, image.join(PACKED)).context("cannot copy what is packed")?;
     }
-    // Each in a run of its own: it arranges what the one before has left when that has ended.
+    // Each text has a run of its own, since it arranges what the run before has left at its end.
     let texts = [
         loading_text(project, packages.is_some()),
         format!("import portcullis_image\nportcullis_image.prepare({:?})\n", project.main),
@@ -79,7 +79,7 @@ fn packed(packages: &Packages, interpreter: &Interpreter) -> anyhow::Result<Path
     let folder = packages.packed(&interpreter.version());
     let archive = folder.join(PACKED);
     if !archive.is_file() {
-        // Without what other versions of this program have packed there.
+        // Removes what other versions of this program have packed there.
         empty(folder.parent().unwrap_or(&folder))?;
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let write = format!(
@@ -87,7 +87,7 @@ fn packed(packages: &Packages, interpreter: &Interpreter) -> anyhow::Result<Path
         );
         step("compiling the packages", || {
             interpreter.run(&write, &folder, &[(PACKAGES, &packages.folder)])?;
-            // Under its name when it is whole.
+            // The archive gets its name only when it is complete.
             fs::rename(folder.join("part"), &archive).context("the packages were not packed")
         })?;
     }
@@ -101,7 +101,7 @@ fn loading_text(project: &Project, has_packages: bool) -> String {
     text += if project.wants_http() {
         "from portcullis_guest import sockets\nsockets.install()\n"
     } else {
-        // As it is where nothing binds it.
+        // Lets the import of this module fail, as it does where there are no bindings.
         "import sys\nsys.modules[\"portcullis_guest.wit_http\"] = None\n"
     };
     text + &format!("import {main}\nportcullis_image.load({SOURCES:?})\n", main = project.main)

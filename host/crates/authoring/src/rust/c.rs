@@ -14,7 +14,7 @@ use std::process::Command;
 pub(crate) const TARGET: &str = "wasm32-wasip2";
 pub(crate) const RUST: &str = "Rust builds plugins in Rust: https://rustup.rs";
 
-/// What build scripts compile C with.
+/// The crate with which build scripts compile C.
 const BUILDER: &str = "cc";
 /// Names a compiler and an archiver to cargo's build scripts, if there is C to compile and the author has chosen none.
 pub(crate) fn provide(cargo: &mut Command, project: &Project, environment: &BuildEnvironment) -> anyhow::Result<()> {
@@ -64,7 +64,7 @@ fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 
-/// Written only if it is another, since build scripts run again when it changes.
+/// Writes a script only if it differs, since build scripts run again when it changes.
 fn script(project: &Project, name: &str, text: &str) -> anyhow::Result<PathBuf> {
     let path = project.work().join(name);
     if fs::read_to_string(&path).ok().as_deref() != Some(text) {

@@ -19,7 +19,7 @@ pub(crate) fn build(project: &Project, environment: &BuildEnvironment) -> anyhow
         cargo.arg("--quiet");
     }
     c::provide(&mut cargo, project, environment)?;
-    // What the compiler says is for the author to see.
+    // The author should see what the compiler reports.
     let out = cargo.current_dir(&project.folder).stderr(Stdio::inherit()).output();
     let out = out.with_context(|| format!("cannot start cargo. {RUST}"))?;
     if !out.status.success() {

@@ -1,5 +1,5 @@
-//! Keeps a call of 2025-11-25 with the stream of its request while it waits for answers: whichever process serves the stream
-//! later runs it again up to where it was, and asks again under the same ids.
+//! Stores a call of 2025-11-25 with the stream of its request while it waits for answers: a process that serves the stream
+//! later runs the call again up to where it was, and asks again under the same ids.
 
 use super::seal::RequestBinding;
 use crate::client::pending::PendingQuestions;
@@ -7,19 +7,19 @@ use crate::resumable_stream::{OpenQuestion, ResumableStream, WaitingCall, Waitin
 use runtime::journal::CallJournal;
 use std::sync::Arc;
 
-/// Keeps a call whenever it asks something.
+/// Stores a call whenever it asks something.
 pub(crate) struct CallKeeper {
     store: Arc<dyn WaitingStore>,
     journal: CallJournal,
     call: Arc<str>,
     binding: RequestBinding,
-    /// What an earlier process has asked.
+    /// The questions that an earlier process has asked.
     earlier: Vec<OpenQuestion>,
     open: Vec<OpenQuestion>,
 }
 
 impl CallKeeper {
-    /// `earlier` is what an earlier process has kept.
+    /// `earlier` is the call as an earlier process has stored it.
     pub(crate) fn new(
         stream: &ResumableStream,
         journal: CallJournal,
@@ -31,7 +31,7 @@ impl CallKeeper {
         Self { store: stream.store.clone(), journal, call, binding, earlier, open: Vec::new() }
     }
 
-    /// The ids under which the client is asked. The call is kept before the questions are sent.
+    /// Returns the ids for these questions to the client. The call is stored before the questions are sent.
     pub(super) fn ask(&mut self, pending: &PendingQuestions) -> Vec<i64> {
         let mut ids = Vec::new();
         for (key, _) in pending.questions() {
@@ -49,7 +49,7 @@ impl CallKeeper {
                 call: self.call.to_string(),
                 binding: self.binding.to_bytes(),
                 worked: u64::try_from(self.journal.worked().as_millis()).unwrap_or(u64::MAX),
-                // Those of an earlier process that it has not come to again are still asked.
+                // Questions of an earlier process that this run has not reached yet are still open.
                 asked: self.open.iter().chain(&self.earlier).cloned().collect(),
                 steps,
             };
@@ -60,7 +60,7 @@ impl CallKeeper {
         ids
     }
 
-    /// They are answered, or not asked any more.
+    /// Forgets questions that are answered, or not asked any more.
     pub(super) fn end(&mut self, ids: &[i64]) {
         self.open.retain(|asked| !ids.contains(&asked.id));
     }

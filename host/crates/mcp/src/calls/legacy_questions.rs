@@ -19,7 +19,7 @@ use std::pin::pin;
 use std::sync::{Arc, Weak};
 use tokio_util::sync::CancellationToken;
 
-/// What a call has asked on the stream of its request.
+/// The questions that a call has asked on the stream of its request.
 pub(super) struct StreamQuestions<'a> {
     peer: Peer<RoleServer>,
     correlation: Option<&'a str>,
@@ -29,9 +29,9 @@ pub(super) struct StreamQuestions<'a> {
     /// A call needs one permit, however many requests it waits for.
     permit: Weak<WaitPermit>,
     over: CancellationToken,
-    /// Keeps the call while it waits; none if its stream ends with the process.
+    /// Stores the call while it waits; none if its stream ends with the process.
     keeper: Option<CallKeeper>,
-    /// Each ends with the ids of its questions.
+    /// Each future returns the ids of its questions when it ends.
     asked: FuturesUnordered<BoxFuture<'a, Vec<i64>>>,
 }
 
@@ -72,7 +72,7 @@ impl<'a> StreamQuestions<'a> {
         self.asked.is_empty()
     }
 
-    /// Waits for one of them to end. None if there is none.
+    /// Waits until one of the requests ends. None if there is none.
     pub(super) async fn next(&mut self) -> Option<()> {
         let ids = self.asked.next().await?;
         if let Some(keeper) = &mut self.keeper {
@@ -81,7 +81,7 @@ impl<'a> StreamQuestions<'a> {
         Some(())
     }
 
-    /// Withdraws what a call that is over still waits for.
+    /// Withdraws the questions that a call still waits for when it is over.
     pub(super) async fn withdraw(mut self) {
         self.over.cancel();
         while self.asked.next().await.is_some() {}
@@ -89,7 +89,7 @@ impl<'a> StreamQuestions<'a> {
 }
 
 /// Asks the client and passes its answer on. Questions that are not answered in time, or before the call is `over`, are
-/// withdrawn, so that no client keeps showing them. `ids` are those of the questions, if the call is kept.
+/// withdrawn, so that no client keeps showing them. If the call is stored, `ids` are the ids of the questions.
 async fn ask(
     peer: Peer<RoleServer>,
     ask: PendingRequest,
@@ -160,7 +160,7 @@ async fn ask_one(
         biased;
         answered = &mut sent.rx => answered.unwrap_or(Err(ServiceError::TransportClosed)),
         () = void.cancelled() => {
-            // The client may be gone.
+            // Fails if the client is gone.
             let _ = sent.cancel(Some("the answer is no longer needed".into())).await;
             return ClientReply::Failed("withdrawn".into());
         }
@@ -178,7 +178,7 @@ async fn ask_one(
     }
 }
 
-/// The question as a request of this revision.
+/// Makes the request of this protocol version for a question.
 fn server_request(request: InputRequest) -> Result<ServerRequest, String> {
     Ok(match request {
         InputRequest::CreateMessage(request) => ServerRequest::CreateMessageRequest(request),

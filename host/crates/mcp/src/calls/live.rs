@@ -33,24 +33,24 @@ use tokio_util::sync::CancellationToken;
 pub(crate) struct LiveCall {
     pub(crate) call: BoxFuture<'static, FinishedCall>,
     pub(crate) end: ClientEnd,
-    /// What earlier rounds left to be asked first.
+    /// Requests that earlier rounds have left. They are asked first.
     pub(crate) unasked: Vec<PendingRequest>,
 }
 
-/// The end of a call's link at which its client's requests, or a task, serve it.
+/// The client's end of a call's link: a request of the client or a task serves the call with it.
 pub(crate) struct ClientEnd {
     pub(crate) stream: EventStream,
     pub(crate) view: Arc<RequestView>,
     pub(crate) cancel: CancellationToken,
     pub(crate) held: HeldResources,
     pub(crate) life: CallLife,
-    /// Of a call that may become a task.
+    /// The fuel account of a call that may become a task.
     pub(crate) fuel: Option<FuelAccount>,
-    /// Its messages; none if its plugin does not read them.
+    /// The queue of its messages; none if its plugin does not read them.
     pub(crate) steering: Option<Steering>,
 }
 
-/// What outlives one instance of a call.
+/// The parts of a call that outlive its instance.
 #[derive(Default)]
 pub(crate) struct CallLife {
     pub(crate) journal: CallJournal,
@@ -92,11 +92,12 @@ pub(crate) enum RoundEnd<T> {
     /// The record is complete.
     Done(FinishedCall, ChunkRecord),
     Waiting(Box<LiveCall>, PendingRequests),
-    /// It goes on where `leave` said.
+    /// The call goes on where the `leave` future said.
     Left(Box<LiveCall>, T),
 }
 
-/// Ready when a call is to leave the request that serves it, with what takes it over; with none if it has to stay.
+/// Resolves when a call is to leave the request that serves it: to the value that takes the call over, or to none if the call
+/// has to stay.
 pub(crate) type Leave<T> = BoxFuture<'static, Option<T>>;
 
 /// How long a round that asks something waits for nested calls that still compute, so that their questions are asked
@@ -122,20 +123,20 @@ impl LiveCall {
         self.end.stream.record()
     }
 
-    /// Adds to the `_meta` of a result that ends a round before the call is done.
+    /// Extends the `_meta` of a result that ends a round before the call is done.
     pub(crate) fn extend_meta(&self, mut meta: MetaObject) -> MetaObject {
         meta.insert(CALL_META.to_owned(), Value::from(&**self.end.stream.record().call_id()));
         meta
     }
 
-    /// Continues under another request, which brings answers to what was pending.
+    /// Continues the call under another request, which brings answers to what was pending.
     pub(crate) fn resume(mut self, pending: PendingRequests, input: RequestInput) -> Self {
         self.end.view.set_request(input);
         self.unasked = pending.answer_from(&self.end.view);
         self
     }
 
-    /// Runs the call under a request until it is done, asks something that ends the request, or leaves it.
+    /// Serves the call under a request until it is done, asks something that ends the request, or leaves the request.
     pub(crate) async fn serve<T>(
         self,
         permits: &Arc<WaitPermits>,
@@ -197,7 +198,7 @@ impl LiveCall {
                                 Ok(None) => forwarding = forward_rest(stream),
                                 Ok(Some(pending)) => return park(call, stream, view, cancel, held, life, pending),
                                 Err(outcome) => {
-                                    // Its last events are still to be sent.
+                                    // The last events of the call are still to be sent.
                                     forwarding = forward_rest(stream);
                                     break outcome;
                                 }
@@ -213,11 +214,11 @@ impl LiveCall {
                 }
                 to = left => {
                     leave = None;
-                    // Nobody would learn of it if the client is gone.
+                    // If the client is gone, nobody would learn of the task.
                     let Some(to) = to.filter(|_| !gone.is_cancelled()) else { continue };
                     let Some(mut forwarding) = forwarding.take() else { continue };
                     leaving.cancel();
-                    // A client that reads slowly does not hold up the call.
+                    // The call must not wait for a client that reads slowly.
                     let mut ended = None;
                     let (stream, event) = tokio::select! {
                         biased;
@@ -255,8 +256,8 @@ impl LiveCall {
     }
 }
 
-/// Collects everything that a call waits for at this moment, so that one round asks for all of it. Events emitted
-/// before are sent. None if the call waits for nothing any more; the error is the outcome of a call that ended.
+/// Collects everything that a call waits for at this moment, so that one round asks for all of it. Sends the events that were
+/// emitted before. None if the call waits for nothing any more; the error is the outcome of a call that has ended.
 async fn collect_requests(
     call: &mut BoxFuture<'static, FinishedCall>,
     stream: &mut EventStream,
@@ -311,7 +312,7 @@ async fn run_until_waiting(call: &mut BoxFuture<'static, FinishedCall>) -> Optio
             match poll_compute(call, cx) {
                 ComputePoll::Ready(outcome) => return Poll::Ready(Some(outcome)),
                 ComputePoll::Computing => return Poll::Pending,
-                // It began to wait just now; poll again, so that it forgets this task.
+                // The call began to wait just now; poll it again, so that it drops the waker of this task.
                 ComputePoll::Waiting => {}
             }
         }

@@ -16,18 +16,18 @@ use std::sync::Arc;
 /// The parked calls of a process, and the permits of those that wait on their own streams instead.
 pub struct ParkedCalls {
     store: Arc<ParkingStore<(LiveCall, PendingRequests)>>,
-    /// Where other processes find them.
+    /// The records through which other processes find the calls; none if they are not stored.
     records: Option<Arc<ParkedRecords>>,
     permits: Arc<WaitPermits>,
     per_principal: u32,
 }
 
-/// What processes share that take up each other's parked calls.
+/// What processes must share to take up each other's parked calls.
 pub struct SharedParking {
     pub store: Arc<dyn DurableStore>,
-    /// Tokens are sealed with it.
+    /// The key that seals tokens.
     pub key: [u8; 32],
-    /// Where the end of those is recorded to which nobody returns.
+    /// Audits the end of parked calls to which no client returns.
     pub audit: Audit,
 }
 
@@ -35,14 +35,14 @@ pub struct SharedParking {
 #[allow(clippy::large_enum_variant, reason = "it is taken apart at once")]
 pub(crate) enum Parked {
     Here(LiveCall, PendingRequests),
-    /// In the store, if anywhere.
+    /// The call is in the store, if it exists at all.
     Stored(ParkedId),
 }
 
 /// Why a call was not parked.
 #[derive(Debug)]
 pub(crate) enum NotParked {
-    /// It holds more than may be kept for its owner.
+    /// It holds more than its owner may have parked.
     TooMuch,
     Failed(io::Error),
 }
@@ -68,12 +68,12 @@ impl ParkedCalls {
         self.store.len()
     }
 
-    /// Drops all that are parked here, since the process ends. Those in the store can be taken up by another one.
+    /// Drops all calls that are parked in this process, because it ends. Another process can take up those that are stored.
     pub fn drop_all(&self) {
         self.store.clear();
     }
 
-    /// Whether calls are kept for other processes, too. To be kept, a call needs a journal.
+    /// Whether calls are also stored for other processes. Only a call with a journal can be stored.
     pub(crate) fn are_stored(&self) -> bool {
         self.records.is_some()
     }
@@ -87,8 +87,8 @@ impl ParkedCalls {
         &self.permits
     }
 
-    /// Parks a call and returns the token that resumes it. Other calls may have to make room; those in the store, and this
-    /// one if it is there, lose only their place in memory.
+    /// Parks a call and returns the token that resumes it. This may drop other calls from memory to make room; those that are
+    /// stored, and this one if it is stored, lose only their place in memory.
     pub(crate) async fn park(
         &self,
         mut call: LiveCall,
@@ -154,7 +154,7 @@ impl ParkedCalls {
         self.store.open(token, &binding.with_resume_token(kind)).is_some()
     }
 
-    /// Takes a call that was parked here out of the store. Fails if it goes on in another process.
+    /// Removes the stored record of a call that was parked here. Fails if the call goes on in another process.
     pub(crate) async fn claim(&self, call: &mut LiveCall, kind: ResumeToken) -> Result<(), &'static str> {
         let life = call.life();
         if let (Some(records), Some(stored)) = (&self.records, life.stored.take()) {
@@ -171,7 +171,7 @@ impl ParkedCalls {
         Ok(())
     }
 
-    /// Stores a call again that could not be taken up now, so that the same token takes it up later.
+    /// Stores a call again that could not be taken up now, so that the same token can take it up later.
     pub(crate) async fn put_back(&self, id: ParkedId, record: &ParkedRecord) {
         if let Some(records) = &self.records
             && let Err(error) = records.put(id, record).await
@@ -196,7 +196,8 @@ impl ParkedCalls {
 
 const STORE_FAILED: &str = "the host cannot read what it has stored of this call; its log has the details";
 
-/// Says as little as possible to a client that guesses tokens, and why the call is gone to one that had the token.
+/// An error that tells as little as possible to a client that guesses tokens, and why the call is gone to a client that had the
+/// token.
 fn describe(error: ParkingError, kind: ResumeToken) -> &'static str {
     match (kind, error) {
         (ResumeToken::RequestState, ParkingError::Invalid) => "Invalid or expired requestState",

@@ -1,11 +1,11 @@
-//! Parked calls in a durable store: what is needed to take one up when the process that parked it is gone, or had no room
-//! for it any more. Any process over the same store and with the same key can do so, once.
+//! Parked calls in a durable store: the data to take a call up when the process that parked it is gone, or had to drop it from
+//! memory. Any process with the same store and the same key can do so, but only once.
 
 use super::seal::ParkedId;
 use data_encoding::HEXLOWER;
 use platform::audit::{Audit, AuditEvent, AuditRecord};
 use platform::clock::Clock;
-use platform::durable::{DurableError, DurableStore, Expected, Key, Revision, Strength};
+use platform::durable::{Durability, DurableError, DurableStore, Expected, Key, Revision};
 use platform::sync::Mutex;
 use platform::telemetry::ResourceUsage;
 use policy::{ParkedCallLimits, PluginId, Principal, Side};
@@ -16,18 +16,18 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How many times as many calls of one principal are kept in the store as in memory. Bounds what a client writes that begins
-/// calls and never returns.
+/// How many times more calls of one principal may be in the store than in memory. Bounds what a client writes that begins calls
+/// and never returns.
 const PER_PLACE_IN_MEMORY: usize = 16;
-/// How often expired records are looked for, if there are any.
+/// Time between two searches for expired records, while there are records.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
 /// Records of a page of the list.
 const PAGE: u32 = 200;
 
-/// How records are written. One that another version of the host has written otherwise is not taken up.
+/// The version of the record format. A record in another format is not taken up.
 const FORMAT: u32 = 1;
 
-/// What is stored of a call.
+/// The stored form of a call.
 #[derive(Serialize, Deserialize)]
 struct Stored<T> {
     format: u32,
@@ -43,11 +43,11 @@ pub(crate) struct ParkedRecord {
     pub(crate) tool: String,
     /// The id of the call.
     pub(crate) call: String,
-    /// How long it has run, waiting not included; milliseconds.
+    /// How long it has run without waiting, in milliseconds.
     pub(crate) worked: u64,
     /// Milliseconds since 1970.
     pub(crate) expires: u64,
-    /// The keys of what its client was asked.
+    /// The keys of the questions and calls that its client was asked.
     pub(crate) asked: Vec<String>,
     /// Its journal.
     #[serde(with = "byte_strings")]
@@ -66,13 +66,14 @@ pub(crate) struct ParkedRecords {
     clock: Arc<dyn Clock>,
     per_principal: usize,
     audit: Audit,
-    /// Bytes of all, and of those of one principal. Without them, calls that nobody returns to would fill the disk.
+    /// Bytes of all records, and of those of one principal. Without these limits, calls to which nobody returns would fill the
+    /// disk.
     most_bytes: (u64, u64),
-    /// What this process knows to be in the store, by its end.
+    /// The records that this process knows to be in the store, by their expiry.
     known: Mutex<BTreeMap<(u64, Key), Known>>,
 }
 
-/// What is known of a stored call.
+/// What this process knows of a stored call.
 #[derive(Clone, Default)]
 struct Known {
     owner: String,
@@ -80,7 +81,7 @@ struct Known {
 }
 
 impl ParkedRecords {
-    /// Removes what expires, for as long as it is in use.
+    /// Starts a sweep that removes expired records as long as this is in use.
     pub(crate) fn new(
         store: Arc<dyn DurableStore>,
         clock: Arc<dyn Clock>,
@@ -105,7 +106,8 @@ impl ParkedRecords {
         records
     }
 
-    /// Stores a call. It is there when this returns. Others make room: of its owner, or of whoever has the most.
+    /// Stores a call, which is in the store when this returns. Removes others to make room: of the same owner, or of the
+    /// principal who has the most.
     pub(crate) async fn put(&self, id: ParkedId, record: &ParkedRecord) -> Result<StoredCall, DurableError> {
         let (key, value) = (key(id)?, encode(&Stored { format: FORMAT, call: record }));
         let new = Known { owner: record.owner.clone(), bytes: value.len() as u64 };
@@ -115,11 +117,11 @@ impl ParkedRecords {
         for old in self.make_room((record.expires, key.clone()), new) {
             self.end(old).await;
         }
-        let revision = self.store.put(&key, value, Expected::Nothing, Strength::Process).await?;
+        let revision = self.store.put(&key, value, Expected::Nothing, Durability::Process).await?;
         Ok(StoredCall { key, revision })
     }
 
-    /// Notes a new call, and forgets those for which there is no room beside it.
+    /// Adds a new call to those known, and returns the keys of the calls that it leaves no room for.
     fn make_room(&self, place: (u64, Key), new: Known) -> Vec<Key> {
         let mut known = self.known.lock();
         let mut owners = HashMap::<String, (usize, u64)>::new();
@@ -150,7 +152,7 @@ impl ParkedRecords {
         removed
     }
 
-    /// Takes a call out of the store. None if somebody else has done so.
+    /// Takes a call out of the store. None if another process has done so.
     pub(crate) async fn take(&self, id: ParkedId) -> Result<Option<ParkedRecord>, DurableError> {
         let key = key(id)?;
         let Some(found) = self.store.get(&key).await? else { return Ok(None) };
@@ -161,17 +163,17 @@ impl ParkedRecords {
         Ok(self.remove(&stored).await?.then_some(record))
     }
 
-    /// Removes the record of a call that goes on here; false if it goes on elsewhere.
+    /// Removes the record of a call that goes on here. False if the call goes on elsewhere.
     pub(crate) async fn remove(&self, stored: &StoredCall) -> Result<bool, DurableError> {
         self.known.lock().retain(|(_, key), _| *key != stored.key);
-        match self.store.remove(&stored.key, Expected::At(stored.revision), Strength::Process).await {
+        match self.store.remove(&stored.key, Expected::At(stored.revision), Durability::Process).await {
             Ok(()) => Ok(true),
             Err(DurableError::Conflict(_)) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    /// Notes what other processes, and earlier ones, have stored.
+    /// Adds the records that other and earlier processes have stored to those known.
     async fn find_all(&self) {
         let Ok(prefix) = Key::new(PREFIX) else { return };
         let mut after: Option<Key> = None;
@@ -183,7 +185,7 @@ impl ParkedRecords {
             let Some((last, _)) = page.last() else { return };
             after = Some(last.clone());
             for (key, record) in page {
-                // One that cannot be read expires at once.
+                // A record that cannot be read expires at once.
                 let bytes = record.value.len() as u64;
                 let (expires, owner) = read(&record.value).map_or_else(Default::default, |it| (it.expires, it.owner));
                 self.known.lock().insert((expires, key), Known { owner, bytes });
@@ -204,7 +206,7 @@ impl ParkedRecords {
         }
     }
 
-    /// Removes a call to which nobody returns any more. Whoever removes it records its end.
+    /// Removes a call to which nobody returns any more. The process whose removal succeeds audits the end of the call.
     async fn end(&self, key: Key) {
         let removed = async {
             let Some(found) = self.store.get(&key).await? else { return Ok(None) };
@@ -268,7 +270,7 @@ mod tests {
     #[derive(Default)]
     struct Kept(Mutex<Vec<AuditRecord>>);
 
-    impl platform::audit::Journal for Kept {
+    impl platform::audit::AuditLog for Kept {
         fn keep(&self, record: AuditRecord) {
             self.0.lock().push(record);
         }

@@ -1,4 +1,4 @@
-//! Values that are kept for their owners under sealed tokens: bounded by what they hold and by age.
+//! Keeps values for their owners under sealed tokens, bounded by what the values hold and by their age.
 
 use super::parking_limits::{counted, fits, share};
 use super::seal::{ParkedId, RequestBinding, TokenSealer};
@@ -11,7 +11,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// How many dropped values are remembered, so that their owners learn why they are gone.
+/// How many dropped values are remembered, so that their owners learn why these are gone.
 const REMEMBERED: usize = 4_096;
 /// How often expired values are dropped, which only frees their memory: `take` refuses them from the moment they
 /// expire.
@@ -21,14 +21,14 @@ pub(crate) struct ParkingStore<T> {
     sealer: TokenSealer,
     limits: ParkedCallLimits,
     clock: Arc<dyn Clock>,
-    /// The moment at which it began, on both clocks.
+    /// The time when this was created, on both clocks.
     epoch: (Instant, Duration),
     inner: Mutex<Entries<T>>,
 }
 
 struct Entries<T> {
     parked: HashMap<ParkedId, ParkedEntry<T>>,
-    /// The newest dropped values and why they were dropped.
+    /// The values that were dropped last, and why.
     dropped: VecDeque<(ParkedId, ParkingError)>,
     held: Held,
 }
@@ -50,12 +50,12 @@ pub(crate) struct ParkedToken {
     ends: Instant,
 }
 
-/// What has to happen before another value is kept.
+/// What has to happen before another value can be kept.
 enum Room {
     Enough,
-    /// This one goes first.
+    /// This value has to be dropped first.
     Evict(ParkedId),
-    /// There is none: the new value itself holds the most.
+    /// There is no room, since the new value itself holds the most.
     None,
 }
 
@@ -95,7 +95,7 @@ impl<T: Send + 'static> ParkingStore<T> {
         self.lock().parked.len()
     }
 
-    /// What the token stands for, wherever it is kept, unless it has expired.
+    /// Returns the id in a token, whether or not this process has the value, unless the token has expired.
     pub(crate) fn open(&self, token: &str, binding: &RequestBinding) -> Option<ParkedId> {
         let (id, expires) = self.sealer.open(token, binding)?;
         (expires > self.millis(self.clock.now())).then_some(id)
@@ -111,7 +111,7 @@ impl<T: Send + 'static> ParkingStore<T> {
         drop(parked);
     }
 
-    /// Makes the token of a value that is kept for so long.
+    /// Makes the token of a value that is to be kept for this time.
     pub(crate) fn make_token(&self, keep: Duration, binding: &RequestBinding) -> std::io::Result<ParkedToken> {
         let id: ParkedId = random_bytes()?;
         let ends = self.clock.now() + keep;
@@ -119,8 +119,8 @@ impl<T: Send + 'static> ParkingStore<T> {
         Ok(ParkedToken { token: self.sealer.seal(id, expires, binding)?, id, expires, ends })
     }
 
-    /// Keeps a value until it is taken, it expires or it has to make room. `held` is what it holds. False, and the value is
-    /// dropped, if there is no room for it.
+    /// Keeps a value until it is taken, expires, or has to make room. `held` is what it holds. If there is no room for it,
+    /// drops it and returns false.
     pub(crate) fn park(&self, value: T, owner: &Principal, held: Held, token: &ParkedToken) -> bool {
         let (held, now) = (counted(held), self.clock.now());
         let mut evicted = Vec::new();
@@ -200,7 +200,7 @@ impl<T> Entries<T> {
         let owner = match owners.get(owner).is_some_and(|own| too_many(*own)) {
             true => owner,
             false if fits(self.held + held, limits) => return Room::Enough,
-            // Whoever holds the most loses the oldest, so that nobody can displace the values of others.
+            // The owner who holds the most loses the oldest value, so that nobody can displace the values of others.
             false => {
                 let most = owners.into_iter().max_by_key(|(name, held)| (share(*held, limits), *name == owner));
                 most.map_or(owner, |(name, _)| name)

@@ -19,7 +19,7 @@ const NONCE_SIZE: usize = 24;
 /// Bytes of id and expiry.
 const PAYLOAD_SIZE: usize = 16 + 8;
 
-/// Random.
+/// A random id.
 pub(crate) type ParkedId = [u8; 16];
 
 pub(crate) struct TokenSealer(XChaCha20Poly1305);
@@ -29,7 +29,7 @@ pub(crate) struct TokenSealer(XChaCha20Poly1305);
 pub(crate) struct RequestBinding(Vec<u8>);
 
 impl RequestBinding {
-    /// `key` is the idempotency key: a call that has one is resumed under the same only.
+    /// `key` is the idempotency key: a call that has one can be resumed only under the same key.
     pub(crate) fn new(
         principal: &Principal,
         method: &str,
@@ -49,12 +49,12 @@ impl RequestBinding {
         Self(bound)
     }
 
-    /// All of it, to compare with.
+    /// The whole binding, to compare it with another.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         self.0.clone()
     }
 
-    /// Binds it to a kind of token too, so that no token works as the other kind.
+    /// Also binds it to a kind of token, so that no token works as the other kind.
     pub(crate) fn with_resume_token(&self, kind: ResumeToken) -> Self {
         let mut bound = self.0.clone();
         bound.push(match kind {
@@ -66,7 +66,7 @@ impl RequestBinding {
 }
 
 impl TokenSealer {
-    /// With a key that other processes have too, or else a new one.
+    /// Uses the key that other processes have too, or a new one if there is none.
     pub(crate) fn new(key: Option<[u8; 32]>) -> std::io::Result<Self> {
         let key = match key {
             Some(key) => key,
@@ -87,7 +87,7 @@ impl TokenSealer {
 
     /// None unless the text was sealed under this key for the same request.
     pub(crate) fn open(&self, text: &str, binding: &RequestBinding) -> Option<(ParkedId, u64)> {
-        // Longer than any token: not worth decoding.
+        // No token is longer than this, so it need not be decoded.
         if text.len() > 256 {
             return None;
         }

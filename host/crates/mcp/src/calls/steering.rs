@@ -1,4 +1,4 @@
-//! Running calls and the messages that clients send to them; the tool for clients that cannot send
+//! The running calls, and the messages that clients send to them. Also the tool for clients that cannot send
 //! `dev.portcullis/steer`.
 
 use platform::sync::Mutex;
@@ -28,30 +28,30 @@ pub(crate) struct SteerParams {
     /// May be left out only with `end`.
     #[serde(default)]
     message: String,
-    /// The number of the message, if its sender counts.
+    /// The number of the message, if its sender numbers them.
     seq: Option<u64>,
-    /// Nothing comes after it.
+    /// Whether this is the last message.
     #[serde(default)]
     end: bool,
 }
 
-/// What became of a message.
+/// The outcome of sending a message.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Steered {
     pub(crate) call: String,
-    /// The number of the next message, for a sender who counts.
+    /// The number of the next message, if the sender numbers them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<u64>,
 }
 
 impl SteerParams {
-    /// For a call that is known.
+    /// Parameters for a call whose id is known.
     pub(crate) fn to_call(call: &str, message: SteeringMessage) -> Self {
         let SteeringMessage { text, seq, end } = message;
         Self { call: Some(call.to_owned()), correlation_id: None, message: text, seq, end }
     }
 
-    /// The call, if nothing else selects it, and the message.
+    /// The call and the message, if the parameters select the call only by its id.
     pub(crate) fn of_one_call(&self) -> Option<(&str, SteeringMessage)> {
         let message = SteeringMessage { text: self.message.clone(), seq: self.seq, end: self.end };
         self.call.as_deref().filter(|_| self.correlation_id.is_none()).map(|call| (call, message))
@@ -73,11 +73,11 @@ struct RunningCall {
     call: Arc<str>,
     tool: Arc<str>,
     correlation: Option<String>,
-    /// None if its plugin does not read messages.
+    /// The queue of its messages; none if its plugin does not read them.
     steering: Option<Steering>,
 }
 
-/// A call is listed as running until this is dropped.
+/// Lists a call as running until it is dropped.
 pub(crate) struct RunningCallGuard {
     running: Arc<RunningCalls>,
     principal: Principal,
@@ -140,14 +140,14 @@ impl RunningCalls {
         }
     }
 
-    /// Returns when a call that runs again has come to where it was, so that it can tell which numbered message is next.
+    /// Returns when a call that runs again is back where it was, so that it knows the number of the next message.
     pub(crate) async fn caught_up(&self, principal: &Principal, call: &str) {
         if let Some(steering) = self.steering_of(principal, call) {
             steering.caught_up().await;
         }
     }
 
-    /// Puts a message back that an earlier run of the call has not read. The error is a sentence.
+    /// Puts back a message that an earlier run of the call has not read. The error is a sentence.
     pub(crate) fn put_back(&self, principal: &Principal, call: &str, message: SteeringMessage) -> Result<(), String> {
         let steering =
             self.steering_of(principal, call).ok_or("no such call is running, or it does not read messages")?;

@@ -1,4 +1,4 @@
-//! How much calls of 2025-11-25 may hold while they wait for their clients.
+//! Limits what calls of 2025-11-25 may hold while they wait for their clients.
 
 use super::parking_limits::{counted, fits};
 use platform::sync::Mutex;
@@ -7,13 +7,14 @@ use runtime::engine::Held;
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard};
 
-/// Counts what calls hold that wait on their own streams. Unlike parked calls, they cannot be dropped to make room for others.
+/// Counts what is held by calls that wait on their own streams. Unlike parked calls, they cannot be dropped to make room for
+/// others.
 pub(crate) struct WaitPermits {
     limits: ParkedCallLimits,
     waiting: Mutex<HashMap<Principal, Held>>,
 }
 
-/// One call may wait until this is dropped.
+/// Lets one call wait until this is dropped.
 pub(crate) struct WaitPermit {
     permits: Arc<WaitPermits>,
     principal: Principal,
@@ -25,11 +26,11 @@ impl WaitPermits {
         Self { limits, waiting: Mutex::default() }
     }
 
-    /// The error is the limit that is reached.
+    /// The error is the limit that was reached.
     pub(crate) fn acquire(self: &Arc<Self>, principal: &Principal, held: Held) -> Result<WaitPermit, usize> {
         let (mut waiting, held) = (self.lock(), counted(held));
         let own = waiting.get(principal).copied().unwrap_or_default() + held;
-        // None of them can make room for another, so nobody gets more than its part of the memory.
+        // No waiting call can be dropped for another, so each principal gets only its part of the memory.
         if !fits(own, &self.limits.of_one()) {
             return Err(self.limits.per_principal);
         }

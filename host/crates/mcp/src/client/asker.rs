@@ -1,4 +1,4 @@
-//! The guest's side of a question: queued for whoever serves the call's current request, then awaited.
+//! The guest's side of a question: it is queued for the request that serves the call at the moment, and then awaited.
 
 use super::pending::{PendingQuestions, PendingRequest, no_answer};
 use super::stream::CallEvent;

@@ -1,7 +1,7 @@
 //! The chunks of one call: counted and hashed as they are sent, or written to a run log if the client reads no chunks.
 //!
-//! The hash is that of `wit/extensions/partial-results.md`. It covers the data of each piece and not its JSON, so that
-//! a client can check it with what its library kept of the message.
+//! The hash is defined in `wit/extensions/partial-results.md`. It covers the data of each piece and not its JSON, so that a
+//! client can check it with the parts of the message that its library has kept.
 
 use async_trait::async_trait;
 use bytesize::ByteSize;
@@ -43,11 +43,11 @@ struct ChunkState {
     emitted: u64,
     sent: u64,
     hash: Sha256,
-    /// What the client does not read, from the first such chunk on; none inside if the store has no room.
+    /// The log of the chunks that the client does not read, from the first one on; none inside if the store has no room.
     log: Option<Option<RunLog>>,
-    /// Of what is logged.
+    /// Bytes of the logged chunks.
     bytes: u64,
-    /// The end of the newest text that is logged and may be shown to a model.
+    /// The end of the last logged text that may be shown to a model.
     newest: String,
 }
 
@@ -56,7 +56,7 @@ struct ChunkState {
 struct Counted {
     emitted: u64,
     sent: u64,
-    /// Of a hash that goes on, in hexadecimal.
+    /// The state of the hash, so that it can go on, in hexadecimal.
     hash: String,
     bytes: u64,
     newest: String,
@@ -76,7 +76,7 @@ impl ChunkRecord {
         }))
     }
 
-    /// For a call whose client reads nothing before the result.
+    /// The sink for a call whose client reads nothing before the result.
     pub(crate) fn sink(&self) -> Arc<dyn CallSink> {
         self.0.clone()
     }
@@ -98,7 +98,7 @@ impl ChunkRecord {
         self.0.correlation.as_deref()
     }
 
-    /// On whose behalf the call runs, and whose it is.
+    /// The principal that the call runs for, and the plugin that it runs.
     pub(crate) fn owner(&self) -> TaskOwner {
         (self.0.owner.clone(), self.0.plugin.clone())
     }
@@ -107,7 +107,7 @@ impl ChunkRecord {
         self.state().count_sent(seq, content);
     }
 
-    /// Begins the log with what is kept of an earlier run of the call.
+    /// Starts the log with the output that was kept of an earlier run of the call.
     pub(crate) fn resume_log(&self, kept: &str) {
         let Chunks { store, owner, .. } = &*self.0;
         let log = store.resume_run(owner, self.0.run(), kept);
@@ -124,7 +124,7 @@ impl ChunkRecord {
         self.state().emitted
     }
 
-    /// What a model has not seen of a call that failed; none if there was no chunk, or the client has read them all.
+    /// Tells a model what it has not seen of a failed call; none if there was no chunk, or if the client has read them all.
     pub(crate) fn note_of_failure(&self) -> Option<String> {
         let ChunkState { emitted, bytes, newest, log, .. } = &*self.state();
         let log = log.as_ref().filter(|_| *emitted > 0)?;
@@ -154,7 +154,7 @@ impl ChunkRecord {
 }
 
 impl Counted {
-    /// None for anything but what [`ChunkState::counted`] gave.
+    /// None for any value that [`ChunkState::counted`] has not made.
     fn restore(bytes: &[u8]) -> Option<ChunkState> {
         let Self { emitted, sent, hash, bytes, newest } = serde_json::from_slice(bytes).ok()?;
         let hash = HEXLOWER.decode(hash.as_bytes()).ok()?;
@@ -197,7 +197,7 @@ impl Chunks {
             plugin: self.plugin.cli_name(),
             call: self.call.to_string(),
             correlation_id: self.correlation.clone(),
-            // No call reads a log, and no log outlives the process.
+            // No call reads a log, and a log ends with the process.
             data: DataKey::configured(&self.plugin),
             knows: PrivateOrigins::new(),
         };
@@ -254,7 +254,7 @@ fn text_for_models(piece: &Content) -> Option<&str> {
     }
 }
 
-/// The end of a text, with a mark where something was left out.
+/// The end of a text, with a mark if something was left out before.
 fn shown_end(text: &str) -> String {
     match text.len().checked_sub(MAX_NEWEST) {
         None | Some(0) => text.to_owned(),
@@ -262,7 +262,7 @@ fn shown_end(text: &str) -> String {
     }
 }
 
-/// The type of a piece in the protocol's words, and the data that is hashed.
+/// The type of a piece as the protocol names it, and the data that is hashed.
 fn type_and_data(data: &ContentData) -> (&'static str, &[u8]) {
     match data {
         ContentData::Text(text) => ("text", text.as_bytes()),

@@ -17,7 +17,7 @@ use runtime::imports::{Chunk, LogLevel, ProgressReport};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// What a client reads of a call before its result.
+/// What a client reads about a call before its result, and how.
 pub(crate) struct NotificationFormat {
     /// `partial_result` notifications, with the client's own token if it gave one.
     partial: Option<Option<Value>>,
@@ -61,7 +61,7 @@ impl NotificationFormat {
         self.progress.is_some()
     }
 
-    /// A chunk, for a client that reads them.
+    /// The notification of a chunk, for a client that reads chunks.
     pub(crate) fn chunk(&self, seq: u64, chunk: Chunk) -> Option<ServerNotification> {
         let token = self.partial.as_ref()?;
         let mut meta = self.meta();
@@ -71,7 +71,7 @@ impl NotificationFormat {
         Some(self.partial(token, json!({ "seq": seq, "content": to_blocks(chunk.content) }), meta))
     }
 
-    /// The end mark, after at least one chunk.
+    /// The notification of the end, if there was at least one chunk.
     pub(crate) fn end(&self, chunks: u64) -> Option<ServerNotification> {
         let token = self.partial.as_ref().filter(|_| chunks > 0)?;
         // A client that does not know `final` sees an empty chunk.

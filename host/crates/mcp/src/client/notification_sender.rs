@@ -1,5 +1,4 @@
-//! Sends what a call says before its result: as notifications of the request it is served under, or, for a task, as its
-//! status.
+//! Sends what a call emits before its result: as notifications of the request that serves it, or as the status of its task.
 
 use super::format::NotificationFormat;
 use crate::resumable_stream::ReadState;
@@ -14,9 +13,9 @@ pub(crate) struct NotificationTarget {
     format: NotificationFormat,
     peer: Peer<RoleServer>,
     request: RequestId,
-    /// Of a call that goes on when its client is gone: whether it is.
+    /// For a call that goes on without its client: whether the client is gone.
     gone: Option<AtomicBool>,
-    /// Of a stream that keeps what its client does not read.
+    /// For a stream that keeps unread messages: whether the client has read them.
     read: Option<ReadState>,
 }
 
@@ -26,7 +25,7 @@ impl NotificationTarget {
         Self { format, peer: context.peer.clone(), request: context.id.clone(), gone: None, read }
     }
 
-    /// Nothing fails when the client is gone.
+    /// Makes sending succeed when the client is gone, because the call goes on.
     pub(super) fn outlived(self) -> Self {
         Self { gone: Some(AtomicBool::new(false)), ..self }
     }
@@ -51,7 +50,7 @@ impl NotificationSender {
         target.map_or(Self::Nobody, |target| Self::Request(named(target)))
     }
 
-    /// None if the client reads no notifications, or none any more.
+    /// None if the client reads no notifications, or if it is gone.
     pub(super) fn format(&self) -> Option<&NotificationFormat> {
         match self {
             Self::Request(target) if target.gone.as_ref().is_some_and(|gone| gone.load(Ordering::Relaxed)) => None,
@@ -68,13 +67,13 @@ impl NotificationSender {
         }
     }
 
-    /// Whether somebody waits for progress, and would give up a call that is silent.
+    /// Whether the client waits for progress, and would give up a silent call.
     pub(super) fn expects_progress(&self) -> bool {
         matches!(self, Self::Request(target) if target.format.reads_progress())
     }
 
-    /// Whether its client has read what was sent so far. Nothing is repeated for one that is away: it would be kept, and hold up
-    /// the call in the end.
+    /// Whether the client has read everything that was sent so far. Nothing is repeated for a client that is away, because it
+    /// would be kept and would finally block the call.
     pub(super) fn is_read(&self) -> bool {
         match self {
             Self::Request(target) => target.read.as_ref().is_none_or(|read| (read.0)()),
@@ -97,8 +96,7 @@ impl NotificationSender {
 
     pub(super) async fn send(&self, mut notification: ServerNotification) -> Result<(), ServiceError> {
         let Self::Request(target) = self else { return Ok(()) };
-        // Legacy sessions have a stream for each request and one for everything else; rmcp marks only requests by
-        // itself.
+        // Legacy sessions have one stream for each request and one for everything else. rmcp marks only requests by itself.
         notification.extensions_mut().insert(OriginatingRequestId(target.request.clone()));
         match (target.peer.send_notification(notification).await, &target.gone) {
             (Err(_), Some(gone)) => {

@@ -1,5 +1,5 @@
-//! What a call waits for from its client: answers to questions, outcomes of reverse calls, or both, if several nested
-//! calls are under way.
+//! What a call waits for from its client: answers to questions, outcomes of reverse calls, or both, if several nested calls
+//! run.
 
 use super::view::RequestView;
 use protocol::questions;
@@ -12,12 +12,12 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// The reply to a question that the client was asked and came back without an answer to.
+/// The reply to a question that was sent to the client, if the client came back without an answer.
 pub(crate) fn no_answer(key: &str) -> ClientReply {
     ClientReply::Missing(format!("there is no answer under the key `{key}`"))
 }
 
-/// What becomes of a reverse call with whose outcome the client did not come back.
+/// The outcome of a reverse call, if the client came back without one.
 pub(crate) fn no_outcome() -> AgentError {
     AgentError::Failed("the client sent the request again without an outcome".into())
 }
@@ -36,15 +36,15 @@ pub(crate) struct PendingQuestions {
 
 /// A reverse call that waits for the client.
 pub(crate) struct PendingReverseCall {
-    /// Unique in its call.
+    /// The key of the call, unique within the guest's call.
     pub(crate) key: String,
-    /// What the client receives about it, as the extension specifies.
+    /// The data that the client receives about it, in the form of the extension.
     pub(crate) fields: Value,
     /// How long a call that waits for it may be parked.
     pub(crate) timeout: Duration,
-    /// How long its caller waits for it.
+    /// How long the caller waits for the outcome.
     pub(crate) waits: Duration,
-    /// The step of a journaled call that makes it.
+    /// The step that makes it, if the call has a journal.
     pub(crate) step: Option<String>,
     /// Receives the client's outcome unchecked. Closed when the call no longer waits for it.
     pub(crate) answer: oneshot::Sender<Result<Value, AgentError>>,
@@ -59,7 +59,7 @@ impl PendingQuestions {
         self.batch.timeout
     }
 
-    /// The step of a journaled call that asks them.
+    /// The step that asks them, if the call has a journal.
     pub(crate) fn step(&self) -> Option<&str> {
         self.batch.step.as_deref()
     }
@@ -77,17 +77,17 @@ impl PendingQuestions {
             .collect()
     }
 
-    /// Whether the call does not wait for the answers any more.
+    /// Whether the call has stopped waiting for the answers.
     pub(crate) fn is_abandoned(&self) -> bool {
         self.answer.is_closed()
     }
 
-    /// Ready when the call does not wait for the answers any more.
+    /// Ready when the call has stopped waiting for the answers.
     pub(crate) fn poll_abandoned(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.answer.poll_closed(context)
     }
 
-    /// Answers from what the current request brings.
+    /// Answers with what the current request brings.
     fn answer_from(self, view: &RequestView) {
         let reply = |(key, asked): &(String, CheckedQuestion)| match view.take_answer(key) {
             Some(value) => questions::reply_from_json(asked, value),
@@ -98,13 +98,12 @@ impl PendingQuestions {
     }
 
     pub(crate) fn answer(self, replies: Result<Vec<ClientReply>, ClientError>) {
-        // A call that ended meanwhile needs no answer.
+        // If the call has ended meanwhile, it needs no answer.
         let _ = self.answer.send(replies);
     }
 
-    /// Renames keys that other questions of the round have. The guest does not see it, since replies come in the order
-    /// of the questions.
-    /// The result is whether any was renamed.
+    /// Renames keys that other questions of the round have already. The guest does not notice, since replies come in the order
+    /// of the questions. Returns whether a key was renamed.
     pub(crate) fn make_keys_unique(&mut self, taken: &mut HashSet<String>) -> bool {
         let mut has_renamed = false;
         for (key, _) in &mut self.batch.questions {
@@ -120,7 +119,7 @@ impl PendingQuestions {
 }
 
 impl PendingReverseCall {
-    /// Answers from what the current request brings. Outcomes count only if it declares the client's tools again.
+    /// Answers with what the current request brings. An outcome counts only if the request declares the client's tools again.
     fn answer_from(self, view: &RequestView) {
         let outcome = if view.declaration().is_none() {
             let why = "the client sent the request again without declaring its tools";
@@ -162,7 +161,7 @@ impl PendingRequest {
     }
 }
 
-/// All that a parked call waits for. A round asks for one kind only; the rest is asked in the next.
+/// Everything that a parked call waits for. A round asks only for one kind; the rest is asked in the next round.
 pub(crate) struct PendingRequests {
     now: CurrentRequests,
     next: Vec<PendingRequest>,
@@ -174,7 +173,7 @@ enum CurrentRequests {
     ReverseCalls(Vec<PendingReverseCall>),
 }
 
-/// What one round asks the client.
+/// What one round asks the client for.
 pub(crate) enum RoundRequests {
     Questions(InputRequests),
     /// The fields of each call, by key.
@@ -209,12 +208,12 @@ impl PendingRequests {
         })
     }
 
-    /// Whether a key is not that of its question, so that only this instance of the call knows what the answer is to.
+    /// Whether a key was renamed, so that only this instance of the call knows which question an answer belongs to.
     pub(crate) fn has_renamed_keys(&self) -> bool {
         self.has_renamed_keys
     }
 
-    /// The keys of all that this round asks.
+    /// The keys of everything that this round asks.
     pub(crate) fn asked_keys(&self) -> Vec<String> {
         match &self.now {
             CurrentRequests::Questions(questions) => {
@@ -241,7 +240,7 @@ impl PendingRequests {
         }
     }
 
-    /// What this round asks the client.
+    /// The requests of this round to the client.
     pub(crate) fn to_round_requests(&self, correlation: Option<&str>) -> Result<RoundRequests, ErrorData> {
         Ok(match &self.now {
             CurrentRequests::Questions(questions) => {
@@ -257,7 +256,7 @@ impl PendingRequests {
         })
     }
 
-    /// Answers what this round asked from what the next request brings; returns what is still to be asked.
+    /// Answers the requests of this round with what the next request brings. Returns the requests that are still to be asked.
     pub(crate) fn answer_from(self, view: &RequestView) -> Vec<PendingRequest> {
         match self.now {
             CurrentRequests::Questions(questions) => questions.into_iter().for_each(|asked| asked.answer_from(view)),
@@ -267,7 +266,7 @@ impl PendingRequests {
     }
 }
 
-/// How a client names the parked call that a request resumes.
+/// The form of the token by which a client selects the parked call that a request resumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResumeToken {
     /// `requestState` of the protocol, for questions.

@@ -1,8 +1,8 @@
-//! The progress of a running call as people can follow it: the newest report, at most ten times a second, and again when the call is
-//! silent.
+//! The progress of a running call in a form that people can follow: the newest report, at most ten times a second, and again
+//! when the call is silent.
 //!
-//! A tool may report, and put out chunks, thousands of times a second. What a client that does not know chunks shows of them is
-//! a line of text that changes; it gets the text of the newest chunk. All chunks are in the run log.
+//! A tool may send reports and chunks thousands of times a second. A client that does not know chunks shows only a line of text
+//! that changes, so it gets the text of the newest chunk. All chunks are in the run log.
 
 use platform::text::truncate_with;
 use runtime::imports::ProgressReport;
@@ -12,16 +12,18 @@ use tokio::time::{Sleep, sleep};
 
 /// Time between two notifications.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// A call that was silent for two such times is said to run still: many clients give a call up of which they hear nothing for a minute.
+/// When a call was silent for two such periods, the client is notified that it still runs: many clients give up a call if they
+/// hear nothing for a minute.
 const QUIET: Duration = Duration::from_secs(5);
-/// How often that is said of a call that says nothing itself: for an hour. Bounds how long a server that hangs is believed.
+/// How often this is repeated for a silent call: for about an hour. Bounds how long a server that hangs keeps its clients
+/// waiting.
 const MOST_REPEATS: u32 = 360;
-/// Bytes of a message, which is for one line of a screen.
+/// Bytes of a message, which must fit on one line of a screen.
 const MAX_MESSAGE: usize = 1_000;
-/// A chunk moves progress, which must grow with every notification, by one part of so many: little enough to leave the tool's
-/// own reports as they are, and a number that people can read.
+/// Progress must grow with every notification. A chunk moves it by one part in this many: so little that the tool's own reports
+/// stay as they are, and that people can read the number.
 const STEPS: f64 = 1e6;
-/// Beyond this, doubles have no digits for such steps.
+/// Above this, doubles do not have enough digits for such steps.
 const LARGE: f64 = 1e9;
 
 #[derive(Default)]
@@ -29,20 +31,20 @@ pub(crate) struct MergedProgress {
     /// The progress and the total of the last notification.
     sent: Option<(f64, Option<f64>)>,
     waiting: Option<ProgressReport>,
-    /// Runs since the last notification.
+    /// Runs from the last notification on.
     pause: Option<Pin<Box<Sleep>>>,
     /// Runs while nothing waits to be sent.
     quiet: Option<Pin<Box<Sleep>>>,
-    /// How often that has ended since the last notification.
+    /// How often the quiet timer has ended since the last notification.
     quiet_times: u32,
     /// How often the last report was repeated.
     repeats: u32,
-    /// That of the last notification that had one.
+    /// The message of the last notification that had one.
     message: Option<String>,
 }
 
 impl MergedProgress {
-    /// The tool's own report. It is dropped if it is not beyond what was sent.
+    /// Takes the tool's own report. It is dropped if it is not greater than what was sent.
     pub(crate) fn report(&mut self, report: ProgressReport) {
         self.note_heard();
         let grown = self.sent.is_none_or(|(done, _)| report.done > done);
@@ -54,14 +56,14 @@ impl MergedProgress {
         }
     }
 
-    /// A chunk, by its text.
+    /// Takes a chunk, in the form of its text.
     pub(crate) fn chunk(&mut self, text: String) {
         self.note_heard();
         let report = self.waiting.take().unwrap_or_else(|| self.next());
         self.waiting = Some(ProgressReport { message: Some(shortened(text)), ..report });
     }
 
-    /// The call still runs: what was said last is said again, if nothing new waits.
+    /// Repeats the last message, because the call still runs, if nothing new waits.
     pub(crate) fn repeat(&mut self) {
         if self.waiting.is_none() && self.repeats < MOST_REPEATS {
             self.repeats += 1;
@@ -70,26 +72,26 @@ impl MergedProgress {
         }
     }
 
-    /// The call has said something.
+    /// Notes that the call has sent something.
     pub(crate) fn note_heard(&mut self) {
         (self.quiet_times, self.repeats) = (0, 0);
     }
 
-    /// A little more than the last notification.
+    /// A report of a little more than the last notification.
     fn next(&self) -> ProgressReport {
         let (done, total) = self.sent.unwrap_or_default();
-        // Nobody is shown more than all of it.
+        // If the progress exceeds the total, the total is left out.
         ProgressReport { done: step(done), total: total.filter(|total| done < *total), message: None }
     }
 
-    /// Waits until there is a report to send; if none waits, until the call was silent for long, for a client that `expects`
-    /// progress.
+    /// Waits until there is a report to send. If none waits, and the client `expects` progress, waits until the call was silent
+    /// for long.
     pub(crate) async fn due(&mut self, expects: bool) {
         if self.waiting.is_none() {
             if !expects {
                 return std::future::pending().await;
             }
-            // The first time may have begun before the last notification.
+            // The first period may have begun before the last notification, so one more is waited for.
             while self.quiet_times <= 2 {
                 self.quiet.get_or_insert_with(|| Box::pin(sleep(QUIET))).await;
                 self.quiet = None;
@@ -102,7 +104,7 @@ impl MergedProgress {
         }
     }
 
-    /// What waits, to be sent now whether it is due or not.
+    /// Takes the waiting report, to be sent now whether it is due or not.
     pub(crate) fn take(&mut self) -> Option<ProgressReport> {
         let report = self.waiting.take()?;
         self.sent = Some((report.done, report.total));
@@ -111,7 +113,7 @@ impl MergedProgress {
         Some(report)
     }
 
-    /// Ends the timers: those of a parked call would hold the memory of a task.
+    /// Drops the timers, because the timers of a parked call would keep the memory of a task.
     pub(crate) fn rest(&mut self) {
         (self.pause, self.quiet) = (None, None);
     }
@@ -149,7 +151,7 @@ mod tests {
         assert!(SystemClock.now() - start >= INTERVAL);
         let sent = progress.take().unwrap();
         assert_eq!((sent.done, sent.message.as_deref()), (4.999, Some("chunk 4999")));
-        // What does not grow is not sent.
+        // A report that does not grow is not sent.
         progress.report(report(4.999, "again"));
         assert!(progress.take().is_none());
     }
@@ -189,11 +191,11 @@ mod tests {
         assert_eq!(said(&MergedProgress::repeat), (3.000_002, Some(9.0), text("three")));
         assert_eq!(said(&|it| it.report(report(9.0, "all"))), (9.0, Some(9.0), text("all")));
         assert_eq!(said(&MergedProgress::repeat), (9.000_001, None, text("all")));
-        // What waits already is not replaced.
+        // A report that waits already is not replaced.
         progress.report(report(10.0, "ten"));
         progress.repeat();
         assert_eq!(progress.take().unwrap().message.unwrap(), "ten");
-        // A call that says nothing is not believed for ever.
+        // A silent call is not repeated without end.
         let repeats = |progress: &mut MergedProgress| {
             std::iter::from_fn(|| {
                 progress.repeat();

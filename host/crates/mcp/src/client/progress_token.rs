@@ -1,5 +1,5 @@
-//! The token under which a client wants to hear of progress. It is given back as it came: rmcp's type has room for integers
-//! only, and some clients count in fractions, or draw a random one.
+//! The token of a client's progress notifications. It is sent back unchanged: rmcp's type has room only for integers, and some
+//! clients use fractions, or draw a random number.
 
 use rmcp::ErrorData;
 use rmcp::model::{CustomNotification, JsonObject, ServerNotification};
@@ -9,14 +9,14 @@ use serde_json::{Number, Value, json};
 
 const FIELD: &str = "progressToken";
 const METHOD: &str = "notifications/progress";
-/// From here on a double cannot say which integer was sent: 2^53.
+/// From this value on, a double cannot represent every integer, so it is not clear which one was sent: 2^53.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ProgressToken(Value);
 
 impl ProgressToken {
-    /// The token of a request, if it has one. An error if it could not be given back.
+    /// The token of a request, if it has one. An error if the token could not be sent back unchanged.
     pub(crate) fn from_context(context: &RequestContext<RoleServer>) -> Result<Option<Self>, ErrorData> {
         Self::read(context.meta.get(FIELD))
     }
@@ -34,7 +34,7 @@ impl ProgressToken {
         }
     }
 
-    /// The notification of a report.
+    /// The notification for a report.
     pub(crate) fn notification(&self, report: ProgressReport, meta: JsonObject) -> ServerNotification {
         let ProgressReport { done, total, message } = report;
         let mut params = json!({ FIELD: self.0, "progress": done });

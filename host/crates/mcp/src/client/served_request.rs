@@ -1,4 +1,4 @@
-//! The request that a call is served under: how its client is reached before the result.
+//! The request that serves a call: how its client is reached before the result.
 
 use super::format::NotificationFormat;
 use super::notification_sender::NotificationTarget;
@@ -13,7 +13,7 @@ pub(crate) struct ServedRequest {
     pub(crate) notifications: Option<NotificationTarget>,
     /// Where questions are sent; none if a question ends the request.
     pub(crate) questions: Option<Peer<RoleServer>>,
-    /// Its stream, if that outlives the process.
+    /// The stream of the request, if it outlives the process.
     pub(crate) stream: Option<ResumableStream>,
     /// Cancelled when nobody wants the result any more.
     pub(crate) cancel: CancellationToken,
@@ -31,17 +31,17 @@ impl ServedRequest {
         })
     }
 
-    /// A request that is answered with the end of its round, and with nothing before.
+    /// A request whose only message to the client is the response at the end of its round.
     pub(crate) fn answered_once(cancel: CancellationToken) -> Self {
         Self { notifications: None, questions: None, stream: None, cancel }
     }
 
-    /// The call goes on when its client is gone, and until this is cancelled.
+    /// Lets the call go on when its client is gone, until `cancel` is cancelled.
     pub(crate) fn outlived(self, cancel: CancellationToken) -> Self {
         Self { notifications: self.notifications.map(NotificationTarget::outlived), cancel, ..self }
     }
 
-    /// Whether the request stands for itself.
+    /// Whether the request belongs to no session.
     pub(crate) fn is_stateless(&self) -> bool {
         self.questions.is_none()
     }

@@ -1,4 +1,4 @@
-//! What one session keeps: what a client of 2025-11-25 declares once. Newer clients declare it with every request.
+//! The state of one session: what a client of 2025-11-25 declares once. Newer clients declare it with every request.
 
 use crate::client_tools::SessionDeclaration;
 use crate::request_context::is_stateless;
@@ -12,14 +12,14 @@ use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::broadcast::Receiver;
 
-/// Subscriptions that one session may be opening at once.
+/// Subscriptions that one session may have in the process of opening at the same time.
 const MAX_OPENING: usize = 8;
 
 /// One session over HTTP, one connection over stdio, or one request without a session.
 #[derive(Default)]
 pub(crate) struct ClientSession {
     min_log_level: Mutex<Option<LogLevel>>,
-    /// Set when a client turns out to speak 2025-11-25.
+    /// Set when a client proves to use 2025-11-25.
     legacy_updates: OnceLock<LegacyUpdates>,
     listed: Arc<ListedCatalogs>,
     /// Receivers of subscriptions that are being acknowledged. They must see every change from the acknowledgement on,
@@ -34,7 +34,7 @@ impl ClientSession {
         self.legacy_updates.get_or_init(start)
     }
 
-    /// What it has listed.
+    /// The catalogs that the client has listed.
     pub(crate) fn listed(&self) -> &Arc<ListedCatalogs> {
         &self.listed
     }
@@ -57,7 +57,7 @@ impl ClientSession {
         self.opening.lock().pop_front()
     }
 
-    /// `logging/setLevel`
+    /// Applies `logging/setLevel`.
     pub(crate) fn set_level(&self, level: LoggingLevel) {
         *self.min_log_level.lock() = Some(from_logging_level(level));
     }

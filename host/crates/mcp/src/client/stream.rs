@@ -25,19 +25,19 @@ use tokio_util::sync::CancellationToken;
 /// Chunks that may wait for the client: at most 1 MiB for each call.
 const QUEUE_CHUNKS: usize = 16;
 
-/// Small, because the queue of a parked call keeps its allocation.
+/// The events are kept small, because the queue of a parked call keeps its allocation.
 pub(crate) enum CallEvent {
     Chunk(u64, Box<Chunk>),
-    /// The ring has a chunk.
+    /// There is a chunk in the ring.
     Ring,
     Progress(Box<ProgressReport>),
     Log(LogLevel, String),
-    /// Somebody waits until everything before it is sent.
+    /// The sender is notified once everything before this is sent.
     Flush(oneshot::Sender<()>),
     Request(Box<PendingRequest>),
 }
 
-/// The newest chunks of a call that may lose its oldest ones.
+/// The newest chunks of a call whose oldest chunks may be dropped.
 #[derive(Clone, Default)]
 struct ChunkRing(Arc<Mutex<VecDeque<Numbered>>>);
 
@@ -61,7 +61,7 @@ impl ChunkRing {
 /// The guest's side of the queue.
 pub(crate) struct EventQueue {
     to: mpsc::Sender<CallEvent>,
-    /// Has the chunks of a call that may lose some.
+    /// Holds the chunks of a call that may lose some.
     ring: Option<ChunkRing>,
     record: ChunkRecord,
 }
@@ -109,7 +109,7 @@ impl CallSink for EventQueue {
     async fn flush(&self) {
         let (done, taken) = oneshot::channel();
         if self.to.send(CallEvent::Flush(done)).await.is_ok() {
-            // A stream that is gone sends nothing any more.
+            // A stream that is gone has nothing to send any more, so an error does not matter.
             let _ = taken.await;
         }
     }
@@ -123,25 +123,25 @@ impl CallSink for EventQueue {
     }
 
     fn progress(&self, report: ProgressReport) {
-        // A full queue means that the client is behind; a newer report will follow.
+        // A full queue means that the client lags behind; a newer report will follow.
         let _ = self.to.try_send(CallEvent::Progress(Box::new(report)));
     }
 
     fn log(&self, level: LogLevel, message: &str) {
-        // A full queue drops it; the host's log has it in any case.
+        // A full queue drops the message, which is in the host's log in any case.
         let _ = self.to.try_send(CallEvent::Log(level, message.to_owned()));
     }
 }
 
-/// Events on their way to the client; then the stream again.
+/// Sends events to the client, and returns the stream in the end.
 pub(crate) type Forwarding = BoxFuture<'static, (EventStream, ForwardEnd)>;
 
-/// Why events are not sent any further.
+/// Why no more events are sent.
 pub(crate) enum ForwardEnd {
     Asked(PendingRequest),
     /// The call has ended, or the client is gone.
     Over,
-    /// Somebody else is to send the rest.
+    /// Something else is to send the rest.
     Left,
 }
 
@@ -203,18 +203,18 @@ impl EventStream {
                 Some(event) => self.send(event, sender).await?,
                 None => break,
             }
-            // Other tasks run after each event, however many there are.
+            // Lets other tasks run after each event, however many events there are.
             tokio::task::yield_now().await;
         }
         self.rest(sender).await?;
         if let Some(end) = sender.format().and_then(|format| format.end(self.record.emitted())) {
-            // A client that misses it finds the same in the result.
+            // A client that misses the end mark finds the same data in the result.
             let _ = sender.send(end).await;
         }
         Ok(ForwardEnd::Over)
     }
 
-    /// Sends what is in the queue now and collects what is asked; returns whether there was anything.
+    /// Sends what is in the queue now and collects the requests. Returns whether there was anything.
     pub(crate) async fn drain(&mut self, sender: &NotificationSender, asks: &mut Vec<PendingRequest>) -> bool {
         let mut found = false;
         while let Some(event) = self.ring.as_ref().and_then(ChunkRing::pop).or_else(|| self.from.try_recv().ok()) {
@@ -222,13 +222,13 @@ impl EventStream {
             self.send_or_collect(event, sender, asks).await;
         }
         if !found {
-            // A failure shows again when the next event is sent, here and below.
+            // If this fails, the next event that is sent fails again; likewise below.
             let _ = self.rest(sender).await;
         }
         found
     }
 
-    /// Sends one event, or collects it if it asks something.
+    /// Sends one event, or collects it if it is a request to the client.
     pub(crate) async fn send_or_collect(
         &mut self,
         event: CallEvent,
@@ -247,7 +247,7 @@ impl EventStream {
         next_event(self.ring.as_ref(), &mut self.from).await
     }
 
-    /// Sends an event if the client reads it; progress later. Chunks that are not sent as chunks are logged.
+    /// Sends an event if the client reads it. Progress is only stored for later. Chunks that are not sent as chunks are logged.
     async fn send(&mut self, event: CallEvent, sender: &NotificationSender) -> Result<(), ServiceError> {
         let format = sender.format();
         let reads_chunks = format.is_some_and(NotificationFormat::reads_chunks);
@@ -293,7 +293,7 @@ impl EventStream {
         }
     }
 
-    /// Sends the progress that waits, before a round or the call ends.
+    /// Sends the waiting progress before a round or the call ends.
     async fn rest(&mut self, sender: &NotificationSender) -> Result<(), ServiceError> {
         let sent = self.send_progress(sender).await;
         self.progress.rest();

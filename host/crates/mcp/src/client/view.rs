@@ -1,4 +1,4 @@
-//! What a running call may know of the request that it is served under at the moment.
+//! What a running call may know of the request that serves it at the moment.
 
 use crate::client_tools::{ReverseParams, ToolDeclaration};
 use platform::sync::Mutex;
@@ -12,11 +12,11 @@ use std::sync::{Arc, MutexGuard};
 #[derive(Default)]
 pub(crate) struct RequestView {
     input: Mutex<RequestInput>,
-    /// How many calls each of this host's calls below this one has under way.
+    /// For each call below this one that this host runs, the number of calls that it has under way.
     nested: Mutex<HashMap<String, usize>>,
 }
 
-/// What a request brings: the client's declarations, and answers to what earlier rounds asked.
+/// What a request brings: the declarations of the client, and its answers to earlier rounds.
 #[derive(Default)]
 pub(crate) struct RequestInput {
     abilities: Abilities,
@@ -26,15 +26,15 @@ pub(crate) struct RequestInput {
     declaration: Option<Arc<ToolDeclaration>>,
     /// Outcomes of reverse calls, by key.
     outcomes: Map<String, Value>,
-    /// What an earlier instance of the call has asked its client, which is back with what it has to say.
+    /// The keys that an earlier instance of the call has asked under. The client has come back since, with or without answers.
     asked: HashSet<String>,
 }
 
-/// A reverse call is under way until this is dropped.
+/// Counts a nested call as under way until it is dropped.
 pub(crate) struct NestedCallGuard<'a> {
     view: &'a RequestView,
     parent: String,
-    /// Its own id, if this host runs it.
+    /// The id of the nested call, if this host runs it.
     own: Option<String>,
 }
 
@@ -50,12 +50,12 @@ impl RequestInput {
         }
     }
 
-    /// For a call that is taken up: what its client was asked.
+    /// Adds the keys that the client was asked under, for a call that is taken up.
     pub(crate) fn with_asked(self, keys: Vec<String>) -> Self {
         Self { asked: keys.into_iter().collect(), ..self }
     }
 
-    /// What its client can be asked.
+    /// What the client may be asked for.
     pub(crate) fn abilities(&self) -> Abilities {
         self.abilities
     }
@@ -65,7 +65,7 @@ impl RequestInput {
         self.declaration.clone()
     }
 
-    /// Whether its client answers no question and runs no tool.
+    /// Whether the client can answer no question and run no tool.
     pub(crate) fn can_answer_nothing(&self) -> bool {
         self.declaration.is_none() && !self.abilities.any()
     }
@@ -76,7 +76,7 @@ impl RequestView {
         Self { input: Mutex::new(input), nested: Mutex::default() }
     }
 
-    /// The call continues under another request.
+    /// Continues the call under another request.
     pub(crate) fn set_request(&self, input: RequestInput) {
         *self.input() = input;
     }
@@ -89,7 +89,7 @@ impl RequestView {
         self.nested.lock()
     }
 
-    /// A call starts another, in this host if it has an id of its own.
+    /// Counts a nested call. `own` is its id, if this host runs it.
     pub(crate) fn begin_nested(&self, parent: &str, own: Option<&str>) -> NestedCallGuard<'_> {
         let mut nested = self.nested();
         if let Some(calls) = nested.get_mut(parent) {
@@ -101,13 +101,13 @@ impl RequestView {
         NestedCallGuard { view: self, parent: parent.to_owned(), own: own.map(str::to_owned) }
     }
 
-    /// Whether some nested call computes: it waits neither for calls of its own nor for one of the `asking` questions.
+    /// Whether some nested call computes, so that it waits neither for calls of its own nor for one of the `asking` questions.
     pub(crate) fn is_working(&self, asking: usize) -> bool {
         let leaves = self.nested().values().filter(|calls| **calls == 0).count();
         leaves > asking
     }
 
-    /// What the current client can be asked.
+    /// What the current client may be asked for.
     pub(crate) fn abilities(&self) -> Abilities {
         self.input().abilities
     }
@@ -117,7 +117,7 @@ impl RequestView {
         self.input().answers.remove(key)
     }
 
-    /// Whether the client of this request was asked under this key, and was not yet found to have no answer.
+    /// Whether the client was asked under this key and has come back. Returns true only once for each key.
     pub(crate) fn take_asked(&self, key: &str) -> bool {
         self.input().asked.remove(key)
     }

@@ -68,7 +68,7 @@ impl DeclaredTool {
 
 #[derive(Debug)]
 pub(crate) struct ToolDeclaration {
-    /// In the client's order.
+    /// The tools, in the client's order.
     pub(crate) tools: Vec<DeclaredTool>,
     by_name: HashMap<String, usize>,
     pub(crate) lanes: LaneSupport,
@@ -136,7 +136,7 @@ impl ToolDeclaration {
         })
     }
 
-    /// One that was parsed before.
+    /// Parses a declaration that was accepted before.
     pub(super) fn from_stored(value: &Value) -> Result<Self, String> {
         Self::parse_allowed(value, true)
     }
@@ -171,13 +171,13 @@ impl ToolDeclaration {
     }
 }
 
-/// The extension's settings among the server's capabilities.
+/// The settings of the extension among the server's capabilities.
 pub(crate) fn capability_settings() -> Map<String, Value> {
     Map::from_iter([("lanes".to_owned(), json!(["live", "retry", "request"]))])
 }
 
 impl LaneSupport {
-    /// Without names, the lane that every client of the protocol version can serve. Unknown names are ignored.
+    /// Without names, selects the lane that every client of the protocol version can serve. Ignores unknown names.
     fn from_names(names: Option<Vec<String>>, stateless: bool) -> Self {
         match names {
             None => Self { live: false, retry: stateless, request: !stateless },

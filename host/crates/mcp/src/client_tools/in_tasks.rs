@@ -1,5 +1,5 @@
-//! Calls of client tools that a task waits for: shown with the task to clients that declare the extension, which bring the
-//! outcomes with `tasks/update`.
+//! Client tool calls that a task waits for. Clients that declare the extension see them with the task, and send the outcomes
+//! with `tasks/update`.
 
 use super::params::declaration;
 use protocol::names::CLIENT_TOOLS;
@@ -7,17 +7,17 @@ use rmcp::ErrorData;
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value, json};
 
-/// Whether a request of 2026-07-28 declares that its client can be shown such calls.
+/// Whether a request of 2026-07-28 declares that its client can handle such calls.
 pub(crate) fn declares_calls(context: &RequestContext<RoleServer>) -> Result<bool, ErrorData> {
     Ok(declaration(context, None, true)?.is_some_and(|declaration| declaration.lanes.retry))
 }
 
-/// What a task says of the calls that it waits for, in its `_meta`.
+/// The `_meta` of a task about the calls that it waits for.
 pub(crate) fn to_meta(calls: Map<String, Value>) -> (String, Value) {
     (CLIENT_TOOLS.to_owned(), json!({ "toolCalls": calls }))
 }
 
-/// The outcomes that a request brings, by the keys of the calls. Those of a request without the extension are ignored.
+/// The outcomes in a request, by the keys of the calls. Ignored if the request does not declare the extension.
 pub(crate) fn outcomes(context: &RequestContext<RoleServer>) -> Result<Map<String, Value>, ErrorData> {
     if !declares_calls(context)? {
         return Ok(Map::new());

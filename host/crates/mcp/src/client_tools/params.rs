@@ -1,4 +1,4 @@
-//! What one request carries for reverse calls: the client's declaration, and the outcomes that a retry brings.
+//! The data of one request for reverse calls: the client's declaration, and the outcomes that a retry brings.
 
 use super::declaration::ToolDeclaration;
 use super::retry::RetryParams;
@@ -9,15 +9,15 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-/// Where a request of 2026-07-28 lists the client's capabilities.
+/// The key in `_meta` under which a request of 2026-07-28 has the client's capabilities.
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// What a request carries for reverse calls.
+/// The data that a request carries for reverse calls.
 #[derive(Default)]
 pub(crate) struct ReverseParams {
     /// The tools that may be called while the request is served.
     pub(crate) declaration: Option<Arc<ToolDeclaration>>,
-    /// The call that the request continues.
+    /// The parked call that the request continues, with its outcomes.
     pub(crate) retry: Option<RetryParams>,
 }
 
@@ -32,7 +32,7 @@ impl SessionDeclaration {
 }
 
 impl ReverseParams {
-    /// A request without the extension costs a few look-ups.
+    /// Reads the data. For a request without the extension this costs only a few look-ups.
     pub(crate) fn from_context(
         context: &RequestContext<RoleServer>,
         session: Option<&SessionDeclaration>,
@@ -60,7 +60,7 @@ pub(super) fn declaration(
     declaration.map_err(|why| ErrorData::invalid_params(why, None))
 }
 
-/// Libraries without a field for extensions declare them as experimental capabilities.
+/// Finds the declaration. Libraries without a field for extensions declare them as experimental capabilities.
 fn find_declaration(capabilities: &Value) -> Option<&Value> {
     ["extensions", "experimental"].into_iter().find_map(|field| capabilities.get(field)?.get(CLIENT_TOOLS))
 }

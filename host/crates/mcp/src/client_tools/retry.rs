@@ -14,7 +14,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// What a retry carries in `_meta`.
+/// The data of a retry in `_meta`.
 pub(crate) struct RetryParams {
     pub(crate) continuation: String,
     pub(crate) outcomes: Map<String, Value>,
@@ -49,7 +49,7 @@ pub(crate) fn input_required(
     Ok(result)
 }
 
-/// Moves the fields from `_meta` into the result. None for any other result.
+/// Moves the fields from `_meta` into the result. None if the result has another type.
 fn to_extension_form(mut result: Value) -> Option<Value> {
     if result.get("resultType")? != CLIENT_TOOLS {
         return None;

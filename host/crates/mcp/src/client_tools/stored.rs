@@ -21,7 +21,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     ToolDeclaration::from_stored(&value).map(|declaration| Some(Arc::new(declaration))).map_err(D::Error::custom)
 }
 
-/// What the client has declared, but for fields that this host does not know.
+/// The declaration of the client, without fields that this host does not know.
 fn to_json(declaration: &ToolDeclaration) -> Value {
     let ToolDeclaration { tools, lanes, channel, limits, .. } = declaration;
     let names = [("live", lanes.live), ("retry", lanes.retry), ("request", lanes.request)];
@@ -41,7 +41,7 @@ fn to_json(declaration: &ToolDeclaration) -> Value {
 
 fn tool_to_json(declared: &DeclaredTool) -> Value {
     let Tool { name, title, description, input_schema, output_schema, annotations, .. } = &declared.tool;
-    // They were made of JSON.
+    // The schemas were made from JSON, so this does not fail.
     let schema = |text: &String| serde_json::from_str::<Value>(text).unwrap_or_default();
     let hints = object([
         ("readOnlyHint", annotations.read_only.map(Value::from)),
@@ -61,7 +61,7 @@ fn tool_to_json(declared: &DeclaredTool) -> Value {
     ])
 }
 
-/// Without the fields that have no value.
+/// An object without the fields that have no value.
 fn object<const N: usize>(fields: [(&str, Option<Value>); N]) -> Value {
     Value::Object(fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect::<Map<_, _>>())
 }

@@ -1,12 +1,12 @@
-//! Reads a request as each way does and compares, for the host's fuzz targets: whatever the short way takes, the ordinary way
-//! must read alike.
+//! Reads a request in both ways and compares the results, for the host's fuzz targets: whatever the direct way accepts, the
+//! ordinary way must read as the same.
 
 use super::message::{self, Message, Params};
 use protocol::questions;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetMeta, JsonRpcMessage, RequestId};
 use serde_json::{Value, json};
 
-/// What the short way reads of a body; none if it leaves it to the ordinary way. The error says how the two differ.
+/// What the direct way reads from a body; none if it leaves the body to the ordinary way. The error says how the two differ.
 pub fn read_both_ways(body: &[u8]) -> Result<Option<String>, String> {
     let Some(Message { id, params, .. }) = message::parse(body) else { return Ok(None) };
     let Some(abilities) = params.meta.abilities() else { return Ok(None) };

@@ -1,8 +1,8 @@
-//! A call whose client may go away at any moment.
+//! Runs a call whose client may go away at any moment.
 
 use tokio_util::sync::CancellationToken;
 
-/// A running call. When it is dropped, it is cancelled and ends in a task of its own, so that it is recorded with its cost.
+/// A running call. When this is dropped, the call is cancelled and ends in its own task, so that it is recorded with its cost.
 pub(super) struct CancelOnDrop<F>
 where
     F: Future<Output: Send> + Send + Unpin + 'static,
@@ -20,7 +20,7 @@ where
         Self { call: Some(call), cancel }
     }
 
-    /// Runs the call, which is cancelled with `end`. None if it has finished before.
+    /// Runs the call, and cancels it when `end` is cancelled. None if it has finished before.
     pub(super) async fn finish(&mut self, end: &CancellationToken) -> Option<F::Output> {
         let call = self.call.as_mut()?;
         let finished = tokio::select! {
@@ -43,7 +43,7 @@ where
     fn drop(&mut self) {
         let Some(call) = self.call.take() else { return };
         self.cancel.cancel();
-        // Without a runtime, the process is ending.
+        // If there is no runtime, the process is ending.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(call);
         }

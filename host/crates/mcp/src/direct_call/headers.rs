@@ -1,5 +1,5 @@
-//! The headers of a request that is served directly. Any that the ordinary way would look at more closely make it an
-//! ordinary one.
+//! Checks the headers of a request that could be served directly. A header that the ordinary way would examine more closely
+//! makes it an ordinary request.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use rmcp::model::ProtocolVersion;
@@ -8,12 +8,12 @@ const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-versi
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-/// How every known client says that it reads JSON and events.
+/// The two forms in which every known client says that it accepts JSON and events.
 const ACCEPTED: [&[u8]; 2] = [b"application/json, text/event-stream", b"text/event-stream, application/json"];
-/// How the encoding of a name that is not plain text begins.
+/// The prefix of an encoded name, which is not plain text.
 const ENCODED: &[u8] = b"=?";
 
-/// Whether they are those of a plain `tools/call` of 2026-07-28.
+/// Whether these are the headers of a plain `tools/call` of 2026-07-28.
 pub(super) fn are_plain(headers: &HeaderMap) -> bool {
     let is = |name: &HeaderName, value: &[u8]| only(headers, name).is_some_and(|it| it.as_bytes() == value);
     is(&header::CONTENT_TYPE, b"application/json")
@@ -30,7 +30,7 @@ pub(super) fn name_is(headers: &HeaderMap, name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// The value of a header that occurs once.
+/// The value of a header, if it occurs exactly once.
 fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue> {
     let mut values = headers.get_all(name).iter();
     values.next().filter(|_| values.next().is_none())

@@ -28,7 +28,7 @@ pub(super) struct Params<'a> {
     pub(super) arguments: Option<Map<String, Value>>,
     /// The parked call that the request resumes.
     pub(super) request_state: Option<String>,
-    /// Answers to what the last round asked.
+    /// Answers to the questions of the last round.
     pub(super) input_responses: Option<InputResponses>,
     #[serde(rename = "_meta", borrow, deserialize_with = "object")]
     pub(super) meta: Meta<'a>,
@@ -51,7 +51,7 @@ pub(super) struct Meta<'a> {
     pub(super) asks_usage: bool,
 }
 
-/// How the names of this host's own extensions begin. They change how a request is answered.
+/// The prefix of the names of this host's own extensions, which change how a request is answered.
 const OWN_EXTENSIONS: &str = "dev.portcullis/";
 
 impl Meta<'_> {
@@ -61,7 +61,7 @@ impl Meta<'_> {
         declared.is_some_and(|declared| declared.contains_key(TASKS_EXTENSION_ID))
     }
 
-    /// What the client can be asked, read as rmcp reads it. None if the ordinary way has to see the declaration.
+    /// What the client may be asked for, read in the same way as by rmcp. None if the ordinary way has to read the declaration.
     pub(super) fn abilities(&self) -> Option<Abilities> {
         let Self { capabilities, .. } = self;
         if capabilities.is_empty() {
@@ -78,8 +78,8 @@ impl Meta<'_> {
     }
 }
 
-/// None if the message is anything but a plain `tools/call` of 2026-07-28. Unknown fields and repeated ones make it
-/// something else.
+/// None if the message is anything but a plain `tools/call` of 2026-07-28. A message with unknown or repeated fields is not
+/// plain.
 pub(super) fn parse(body: &[u8]) -> Option<Message<'_>> {
     let mut json = serde_json::Deserializer::from_slice(body);
     let message: Message<'_> = object(&mut json).ok()?;
@@ -95,7 +95,7 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D:
     String::deserialize(deserializer).map(Some)
 }
 
-/// Reads a struct from an object only. What serde derives reads it from an array, too.
+/// Reads a struct only from an object. The code that serde derives would read it from an array, too.
 fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
     struct ObjectVisitor<T>(PhantomData<T>);
 

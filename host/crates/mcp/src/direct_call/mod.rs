@@ -1,8 +1,9 @@
-//! The short way of the commonest request: a `tools/call` of 2026-07-28 that is answered once. It is served where it arrives,
-//! without rmcp: parsed once, run on the task of its connection, the answer written once. A question to the client ends it.
+//! The direct way of the most common request, a `tools/call` of 2026-07-28 that gets only one response. It is served where it
+//! arrives, without rmcp: parsed once, run on the task of its connection, and its response is serialized once. A question to
+//! the client ends it.
 //!
-//! A request with anything else in it goes the ordinary way, which also words every refusal. Both ways meet in
-//! `requests/round`, which does not know which one it was.
+//! A request with anything else in it takes the ordinary way, which also words every refusal. Both ways meet in
+//! `requests/round`, which does not know which of them a request took.
 
 mod both_readings;
 mod cancel_on_drop;
@@ -45,7 +46,7 @@ pub(crate) struct DirectCall {
 }
 
 impl DirectCall {
-    /// A request over HTTP. None if it has to go the ordinary way; nothing has begun then.
+    /// Begins a request over HTTP. None if it has to take the ordinary way; then nothing has begun.
     pub(crate) fn from_http(
         server: &Arc<ServerContext>,
         principal: Option<&Principal>,
@@ -63,8 +64,8 @@ impl DirectCall {
         Self::begin(server, &lists, principal.unwrap_or(&server.principal), message, body)
     }
 
-    /// A request that is one line of a stream, if its id may be used. None if it has to go the ordinary way; nothing has begun
-    /// then.
+    /// Begins a request that is one line of a stream, if `may_use` accepts its id. None if it has to take the ordinary way;
+    /// then nothing has begun.
     pub(crate) fn from_line(
         server: &Arc<ServerContext>,
         line: &[u8],
@@ -74,7 +75,7 @@ impl DirectCall {
         Self::begin(server, &server.lists(), &server.principal, message, line)
     }
 
-    /// `lists` is one snapshot for all that is asked about the tool.
+    /// `lists` is one snapshot, which is used for all questions about the tool.
     fn begin(
         server: &Arc<ServerContext>,
         lists: &CatalogLists,
@@ -90,13 +91,14 @@ impl DirectCall {
         let is_other = server.is_fallback_tool(name)
             || catalog.upstream_tool(name).is_some()
             || meta.correlation.as_ref().is_some_and(|id| id.len() > MAX_CORRELATION)
-            // The call may go on to ask for reverse calls, which the transport would write in another form.
+            // The call may ask for reverse calls in the next round, and then the transport has to rewrite its response.
             || request_state.is_some() && retry::names_extension(text);
         if is_other {
             return None;
         }
         let entry = catalog.tool(name)?;
-        // Its arguments may have a key. A key in `_meta` is left to the ordinary way by `message`.
+        // An argument of the tool may be its idempotency key. For a key in `_meta`, `message` has already chosen the ordinary
+        // way.
         if entry.plugin().spec.idempotency.contains_key(&*entry.tool().name) {
             return None;
         }
@@ -125,7 +127,7 @@ impl DirectCall {
         &self.id
     }
 
-    /// Runs the call and writes its answer. `end` is cancelled when the server does not wait any longer.
+    /// Runs the call and makes its response. `end` is cancelled when the server stops waiting for running calls.
     pub(crate) async fn run(self, server: &Arc<ServerContext>, end: &CancellationToken) -> DirectResponse {
         let Self { id, round, cancel, asks_usage } = self;
         let mut running = CancelOnDrop::new(catch_panic(round), cancel);

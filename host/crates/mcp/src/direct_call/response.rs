@@ -1,4 +1,4 @@
-//! The answer of a request that is served directly, written once.
+//! The response to a request that is served directly, serialized once.
 
 use crate::client::chunk_record::ChunkRecord;
 use crate::requests::call_result::{CallMeta, note};
@@ -19,7 +19,7 @@ pub(crate) struct DirectResponse {
     pub(crate) json: Vec<u8>,
     /// CPU time of the call.
     pub(crate) cpu: Duration,
-    /// What is left to do after it is sent.
+    /// Work that is left to do after the response is sent.
     pub(crate) clean_up: Option<CleanUp>,
 }
 
@@ -28,7 +28,7 @@ impl DirectResponse {
         Self { status, json, cpu: Duration::ZERO, clean_up: None }
     }
 
-    /// The answer of a request that this host could not serve.
+    /// The response to a request that failed inside this host.
     pub(crate) fn failed(id: &RequestId) -> Self {
         refuse(id, ErrorData::internal_error(CallError::Internal.to_string(), None))
     }
@@ -41,7 +41,7 @@ struct Message<'a, R> {
     result: &'a R,
 }
 
-/// As `rmcp::model::CallToolResult`.
+/// The same form as `rmcp::model::CallToolResult`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ToolResult<'a> {
@@ -54,12 +54,12 @@ struct ToolResult<'a> {
     meta: CallMeta<'a>,
 }
 
-/// Room for the message around an answer.
+/// Room for the message around a result.
 const AROUND: usize = 768;
-/// Room for an answer at first. What a call has put out may have been chunks.
+/// The most room that is reserved for a result. A call may have put out much more, but as chunks.
 const MAX_ROOM: u64 = 64 << 10;
 
-/// The answer of a call that has finished.
+/// Makes the response of a call that has finished.
 pub(super) fn write_result(
     id: &RequestId,
     finished: FinishedCall,
@@ -74,7 +74,7 @@ pub(super) fn write_result(
             said = answer.meta;
             (to_blocks(answer.content), answer.structured, answer.is_error, None)
         }
-        // A tool answers as a tool.
+        // A tool call has only results of tools.
         Ok(_) => return DirectResponse::failed(id),
         Err(error) => (vec![ContentBlock::text(error.to_string())], None, true, Some(error)),
     };
@@ -106,7 +106,7 @@ fn write_with_room(id: &RequestId, result: &impl Serialize, bytes: u64) -> Direc
     }
 }
 
-/// The status is that of rmcp's HTTP service.
+/// The response for an error, with the same status as from rmcp's HTTP service.
 pub(super) fn refuse(id: &RequestId, error: ErrorData) -> DirectResponse {
     let status = match error.code {
         ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY => StatusCode::BAD_REQUEST,

@@ -1,5 +1,5 @@
-//! JSON that nobody reads. Unlike what serde ignores, it is checked as if somebody did: numbers for their range, texts for
-//! their encoding.
+//! JSON that is checked but not kept. Unlike values that serde ignores, it is checked as if it were read: numbers for their
+//! range, texts for their encoding.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};

@@ -9,10 +9,10 @@ use sha2::{Digest as _, Sha256};
 
 /// Bytes of a key.
 const MOST: usize = 256;
-/// What the names of all records begin with.
+/// The prefix of the names of all records.
 pub(super) const PREFIX: &str = "idempotency";
 
-/// Where a key comes from. Keys of different places are different, whatever their text.
+/// Where a key comes from. Keys from different places are different, even if their text is the same.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum KeyScope<'a> {
     /// `_meta` of the request.
@@ -23,10 +23,11 @@ pub(crate) enum KeyScope<'a> {
 
 #[derive(Debug, Clone)]
 pub(crate) struct CallKey {
-    /// As the client said it.
+    /// The text of the key, as the client has sent it.
     pub(crate) text: String,
     pub(super) principal: Principal,
-    /// The name of its record. It has the digest of principal, scope and key, so somebody else's key is another one.
+    /// The name of its record. It contains the digest of principal, scope and key, so keys of different principals never
+    /// collide.
     pub(super) record: Key,
     /// Digest of the tool and its arguments.
     pub(super) call: String,

@@ -1,4 +1,4 @@
-//! Claiming a key: whoever does so first runs its call, and everybody else waits for it, or gets its answer.
+//! Claims a key: the first request to do so runs the call, and all others wait for it or get its response.
 
 use super::call_key::CallKey;
 use super::claimed::ClaimedKey;
@@ -6,7 +6,7 @@ use super::keys::IdempotencyKeys;
 use super::record::{KeyRecord, KeyState};
 use super::running::{Entered, KeyInUse};
 use super::table::CountedRecord;
-use platform::durable::{DurableError, Expected, Key, Record, Revision, Strength};
+use platform::durable::{Durability, DurableError, Expected, Key, Record, Revision};
 use platform::random::random_id;
 use rmcp::model::JsonObject;
 use std::io;
@@ -14,14 +14,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// Pauses between two looks at a call that another process runs.
+/// Pauses between two checks of a call that another process runs.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// What a request with a key is to do.
+/// What a request with a key has to do.
 #[allow(clippy::large_enum_variant, reason = "it is taken apart at once")]
 pub(crate) enum Claim {
-    /// To run the call, or to resume it.
+    /// It runs or resumes the call.
     Run(ClaimedKey),
     /// The call waits for answers.
     Parked {
@@ -31,16 +31,17 @@ pub(crate) enum Claim {
     /// The call is this task.
     Task(String),
     Done(JsonObject),
-    /// With an error of the protocol.
+    /// The call ended with an error of the protocol.
     Failed(JsonObject),
-    /// Its process is gone. If there is this task, the call goes on as that. Otherwise, `untouched` is there if it had done nothing.
+    /// The process of the call is gone. If the task exists, the call goes on as that task. If it does not, `untouched` is set
+    /// if the call had done nothing.
     Lost {
         task: String,
         untouched: Option<UntouchedKey>,
     },
 }
 
-/// The key of a call that had done nothing outside when its process ended.
+/// The key of a call that had not done anything outside of its instance when its process ended.
 #[derive(Debug)]
 pub(crate) struct UntouchedKey {
     key: Key,
@@ -65,26 +66,26 @@ pub(crate) enum NoClaim {
     Random(#[from] io::Error),
 }
 
-/// What a look at a key has found.
+/// The result of one attempt to claim a key.
 #[allow(clippy::large_enum_variant, reason = "it is taken apart at once")]
-enum Look {
+enum ClaimAttempt {
     Claimed(Claim),
     /// Another process runs the call.
     Elsewhere,
-    /// Somebody else was first.
+    /// Another process has changed the key first.
     Changed,
 }
 
 impl IdempotencyKeys {
-    /// Claims the key of a call, or finds out what has become of it; waits while somebody else runs it. `resumes` is the token
-    /// of a parked call that the request resumes; `gone` is cancelled when nobody wants the answer any more.
+    /// Claims the key of a call, or finds out how the call ended. Waits while another request runs it. `resumes` is the token
+    /// of a parked call that the request resumes; `gone` is cancelled when nobody wants the response any more.
     pub(crate) async fn claim(
         self: &Arc<Self>,
         key: &CallKey,
         resumes: Option<&str>,
         gone: &CancellationToken,
     ) -> Result<Claim, NoClaim> {
-        // What is damaged or gone may have had the key.
+        // The key may have been used, if the store is damaged or its folder is gone.
         if let Some(problem) = self.store.problem().filter(|problem| !matches!(problem, DurableError::Full(_))) {
             return Err(problem.into());
         }
@@ -101,9 +102,9 @@ impl IdempotencyKeys {
                 }
             };
             match self.look(key, resumes, in_use).await? {
-                Look::Claimed(claim) => return Ok(claim),
-                Look::Changed => {}
-                Look::Elsewhere => {
+                ClaimAttempt::Claimed(claim) => return Ok(claim),
+                ClaimAttempt::Changed => {}
+                ClaimAttempt::Elsewhere => {
                     gone.run_until_cancelled(tokio::time::sleep(pause)).await.ok_or(NoClaim::Gone)?;
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
@@ -111,7 +112,12 @@ impl IdempotencyKeys {
         }
     }
 
-    async fn look(self: &Arc<Self>, key: &CallKey, resumes: Option<&str>, in_use: KeyInUse) -> Result<Look, NoClaim> {
+    async fn look(
+        self: &Arc<Self>,
+        key: &CallKey,
+        resumes: Option<&str>,
+        in_use: KeyInUse,
+    ) -> Result<ClaimAttempt, NoClaim> {
         let Some(found) = self.store.get(&key.record).await? else {
             return self.begin(key, Expected::Nothing, in_use).await;
         };
@@ -130,8 +136,8 @@ impl IdempotencyKeys {
         if record.call != key.call {
             return Err(NoClaim::Other);
         }
-        Ok(Look::Claimed(match &record.state {
-            KeyState::Running { .. } if is_running => return Ok(Look::Elsewhere),
+        Ok(ClaimAttempt::Claimed(match &record.state {
+            KeyState::Running { .. } if is_running => return Ok(ClaimAttempt::Elsewhere),
             KeyState::Running { has_begun, .. } => {
                 let untouched = (!has_begun).then(|| UntouchedKey { key: key.record.clone(), revision });
                 Claim::Lost { task: record.task, untouched }
@@ -146,25 +152,31 @@ impl IdempotencyKeys {
         }))
     }
 
-    /// The call of a key has done nothing, and does nothing any more: whoever claims it next runs it.
+    /// Frees the key of a call that has done nothing and will do nothing any more: the next request that claims it runs the
+    /// call.
     pub(crate) async fn set_free(&self, untouched: UntouchedKey) -> Result<(), DurableError> {
         let UntouchedKey { key, revision } = untouched;
-        match self.store.remove(&key, Expected::At(revision), Strength::Process).await {
-            // Somebody else was first.
+        match self.store.remove(&key, Expected::At(revision), Durability::Process).await {
+            // On a conflict, another process was first.
             Ok(()) | Err(DurableError::Conflict(_)) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// The first call of a key.
-    async fn begin(self: &Arc<Self>, key: &CallKey, expected: Expected, in_use: KeyInUse) -> Result<Look, NoClaim> {
+    /// Begins the first call of a key.
+    async fn begin(
+        self: &Arc<Self>,
+        key: &CallKey,
+        expected: Expected,
+        in_use: KeyInUse,
+    ) -> Result<ClaimAttempt, NoClaim> {
         let principal = key.principal.as_str().to_owned();
         let owner = self.process.owner.clone();
         let record = KeyRecord::new(principal, key.call.clone(), random_id()?, self.expiry(), owner);
         self.run(key, record, expected, None, in_use).await
     }
 
-    /// Stores that this process runs the call. `before` is what the record was if it did so earlier.
+    /// Stores that this process runs the call. `before` is the earlier record, if the call was parked.
     async fn run(
         self: &Arc<Self>,
         key: &CallKey,
@@ -172,8 +184,8 @@ impl IdempotencyKeys {
         expected: Expected,
         before: Option<KeyRecord>,
         in_use: KeyInUse,
-    ) -> Result<Look, NoClaim> {
-        // Whatever a call has done that was parked.
+    ) -> Result<ClaimAttempt, NoClaim> {
+        // A call that was parked may have done something already.
         let state = KeyState::Running { owner: self.process.owner.clone(), has_begun: before.is_some() };
         let record = KeyRecord { expires: self.expiry(), time: Some(self.moment()), state, ..record };
         let value = record.to_bytes();
@@ -182,14 +194,14 @@ impl IdempotencyKeys {
             return Err(NoClaim::Full);
         };
         self.forget(gone);
-        // In this order, so that nobody finds the record of a process that seems to be gone.
+        // The lease is requested first, so that no process finds the record of an owner that seems to be gone.
         let held = self.process.hold(&*self.store);
-        let stored = self.store.put(&key.record, value, expected, Strength::Power);
+        let stored = self.store.put(&key.record, value, expected, Durability::Power);
         let (held, stored) = futures::join!(held, stored);
         self.wake.notify_one();
         let claimed = match stored {
             Ok(revision) => ClaimedKey::new(self.clone(), key.record.clone(), record, revision, before, in_use),
-            Err(DurableError::Conflict(_)) => return Ok(Look::Changed),
+            Err(DurableError::Conflict(_)) => return Ok(ClaimAttempt::Changed),
             Err(error) => {
                 self.table.lock().remove(&key.record);
                 return Err(error.into());
@@ -199,6 +211,6 @@ impl IdempotencyKeys {
             claimed.not_started().await;
             return Err(error.into());
         }
-        Ok(Look::Claimed(Claim::Run(claimed)))
+        Ok(ClaimAttempt::Claimed(Claim::Run(claimed)))
     }
 }

@@ -1,4 +1,4 @@
-//! The key of a call that runs here, until how it ended is stored.
+//! The key of a call that runs here, held until the end of the call is stored.
 
 use super::keys::{IdempotencyKeys, millis};
 use super::record::{KeyRecord, KeyState};
@@ -7,18 +7,18 @@ use super::running::KeyInUse;
 use super::table::CountedRecord;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
-use platform::durable::{DurableError, Expected, Key, Revision, StoreAnswer, Strength};
+use platform::durable::{Durability, DurableError, Expected, Key, Revision, StoreAnswer};
 use rmcp::model::JsonObject;
 use runtime::journal::EffectGuard;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Pauses before an end that could not be stored is tried again. Its client waits meanwhile.
+/// Pauses before storing the end of a call is tried again. Its client waits meanwhile.
 const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(100), Duration::from_millis(500)];
 
 type Noted = Shared<BoxFuture<'static, Result<Revision, DurableError>>>;
 
-/// Stores that the call of a key has begun to do something. Fails if the key is not this call's any more.
+/// Stores that the call of a key has begun to do something. Fails if the key does not belong to this call any more.
 async fn note_effect(
     keys: Arc<IdempotencyKeys>,
     key: Key,
@@ -27,9 +27,9 @@ async fn note_effect(
 ) -> Result<Revision, DurableError> {
     let KeyState::Running { owner, .. } = record.state else { return Ok(revision) };
     let changed = KeyRecord { state: KeyState::Running { owner, has_begun: true }, ..record };
-    match keys.store.put(&key, changed.to_bytes(), Expected::At(revision), Strength::Power).await {
-        // The call was parked or has become a task, and what it does is known there; or another process has begun it anew, since
-        // this one seemed to have ended.
+    match keys.store.put(&key, changed.to_bytes(), Expected::At(revision), Durability::Power).await {
+        // Either the call was parked or has become a task, and its effects are known there; or another process has begun it
+        // anew, because this process seemed to have ended.
         Err(DurableError::Conflict(_)) => {
             let found = keys.store.get(&key).await?;
             let is_same = |found: &KeyRecord| found.task == changed.task;
@@ -42,17 +42,17 @@ async fn note_effect(
     }
 }
 
-/// Dropped before an end is stored, nobody knows what the call did.
+/// If this is dropped before an end is stored, nobody knows what the call did.
 pub(crate) struct ClaimedKey {
     keys: Arc<IdempotencyKeys>,
     key: Key,
     record: KeyRecord,
     revision: Revision,
-    /// Once the call has begun to do something: the revision that says so.
+    /// Set once the call has begun to do something, to the revision of the record that says so.
     begun: Arc<OnceLock<Noted>>,
     /// The record of the parked call that is resumed.
     before: Option<KeyRecord>,
-    /// Dropped last: those that wait look at what is stored.
+    /// Dropped last, because the requests that wait then look at what is stored.
     _in_use: KeyInUse,
 }
 
@@ -68,7 +68,8 @@ impl ClaimedKey {
         Self { keys, key, record, revision, begun: Arc::default(), before, _in_use: in_use }
     }
 
-    /// Notes that the call is about to do something. Until then it is run again if its process is killed.
+    /// A guard that records that the call is about to do something. Until it is used, the call is run again if its process is
+    /// killed.
     pub(crate) fn effect_guard(&self) -> EffectGuard {
         let (keys, key, record, revision) = (self.keys.clone(), self.key.clone(), self.record.clone(), self.revision);
         let begun = self.begun.clone();
@@ -82,7 +83,7 @@ impl ClaimedKey {
         })
     }
 
-    /// The id that its task is to have, if it becomes one.
+    /// The id of its task, if it becomes one.
     pub(crate) fn task(&self) -> &str {
         &self.record.task
     }
@@ -92,34 +93,34 @@ impl ClaimedKey {
         self.before.is_some()
     }
 
-    /// The call waits for answers.
+    /// Stores that the call waits for answers.
     pub(crate) async fn park(self, token: String, result: JsonObject) {
         self.save(KeyState::Parked { token, result }, Duration::ZERO).await;
     }
 
-    /// The call goes on as its task, which takes this long at most.
+    /// Stores that the call goes on as its task, which runs for at most this long.
     pub(crate) async fn became_task(self, run: Duration) {
         self.save(KeyState::Task, run).await;
     }
 
-    /// The call has ended with this result of `bytes`; none if it is too large to be kept.
+    /// Stores the result with which the call has ended.
     pub(crate) async fn end(self, result: JsonObject) {
         self.save(KeyState::Done { result }, Duration::ZERO).await;
     }
 
-    /// The call has ended with an error of the protocol.
+    /// Stores that the call has ended with an error of the protocol.
     pub(crate) async fn fail(self, error: JsonObject) {
         self.save(KeyState::Failed { error }, Duration::ZERO).await;
     }
 
-    /// Nothing has run: the key is as it was before.
+    /// Restores the key as it was before, because nothing has run.
     pub(crate) async fn not_started(mut self) {
         match self.before.take() {
             Some(KeyRecord { state, .. }) => self.save(state, Duration::ZERO).await,
             None => {
                 self.keys.table.lock().remove(&self.key);
                 let expected = Expected::At(self.newest_revision().await);
-                if let Err(error) = self.keys.store.remove(&self.key, expected, Strength::Process).await {
+                if let Err(error) = self.keys.store.remove(&self.key, expected, Durability::Process).await {
                     tracing::error!(%error, "the idempotency key of a call that was not started stays");
                 }
             }
@@ -133,7 +134,7 @@ impl ClaimedKey {
         }
     }
 
-    /// It is kept for the usual time, and `longer`.
+    /// Stores a state. The key is then kept for the usual time plus `longer`.
     async fn save(self, mut state: KeyState, longer: Duration) {
         let Self { keys, key, record, .. } = &self;
         let revision = self.newest_revision().await;
@@ -147,7 +148,7 @@ impl ClaimedKey {
             let stored = match room {
                 Some(gone) => {
                     keys.forget(gone);
-                    keys.store.put(key, value, Expected::At(revision), Strength::Power).await
+                    keys.store.put(key, value, Expected::At(revision), Durability::Power).await
                 }
                 None => Err(DurableError::Full("server.idempotency.size".into())),
             };
@@ -160,7 +161,7 @@ impl ClaimedKey {
                 (DurableError::TooLarge { .. } | DurableError::Full(_), KeyState::Done { result }) => {
                     state = KeyState::Done { result: not_kept(bytes, result.get("_meta")) };
                 }
-                // A change whose answer was lost has been made.
+                // On a conflict, the change was made and only its response was lost.
                 (DurableError::Conflict(_) | DurableError::Closed, _) => return,
                 _ => {}
             }

@@ -1,11 +1,11 @@
-//! The keys of a store, as this process has them.
+//! The idempotency keys of a store, as this process uses them.
 
 use super::process::OwnProcess;
 use super::record::KeyRecord;
 use super::running::RunningKeys;
 use super::table::KeyTable;
 use platform::clock::{Clock, MachineTime, SteadyClock};
-use platform::durable::{DurableStore, Expected, Key, Strength};
+use platform::durable::{Durability, DurableStore, Expected, Key};
 use platform::sync::Mutex;
 use policy::IdempotencyLimits;
 use std::io;
@@ -15,19 +15,19 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// How long calls may take to end and to be stored when the process stops.
+/// How long calls may take to end, and to be stored, when the process stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub struct IdempotencyKeys {
     pub(super) store: Arc<dyn DurableStore>,
     pub(super) limits: IdempotencyLimits,
     pub(super) clock: Arc<dyn Clock>,
-    /// Dates what is stored.
+    /// The clock for times that are stored.
     time: SteadyClock,
     pub(super) process: OwnProcess,
     pub(super) table: Mutex<KeyTable>,
     pub(super) running: RunningKeys,
-    /// Wakes the upkeep: there is something to do, or earlier.
+    /// Wakes the upkeep when there is something to do, or to do earlier than planned.
     pub(super) wake: Arc<Notify>,
     /// Cancelled when the process stops.
     stop: CancellationToken,
@@ -76,7 +76,7 @@ impl IdempotencyKeys {
         self.calls.spawn(call)
     }
 
-    /// Cancels what runs and waits until it is stored.
+    /// Cancels the running calls, and waits until their ends are stored.
     pub async fn close(&self) {
         self.stop.cancel();
         self.calls.close();
@@ -87,14 +87,16 @@ impl IdempotencyKeys {
         }
     }
 
-    /// Removes keys that had to make room. Nobody waits for it: one that stays is removed when its time is over.
+    /// Removes keys that had to make room. Nobody waits for the removal: a key that it fails for is removed when its time is
+    /// over.
     pub(super) fn forget(&self, keys: Vec<Key>) {
         for key in keys {
-            drop(self.store.remove(&key, Expected::Any, Strength::Process));
+            drop(self.store.remove(&key, Expected::Any, Durability::Process));
         }
     }
 
-    /// Milliseconds since 1970. While the process lives, only time changes that, and nobody who sets the clock.
+    /// Milliseconds since 1970. While the process lives, this clock only moves on with time, even if somebody sets the system's
+    /// clock.
     pub(super) fn now(&self) -> u64 {
         self.moment().unix()
     }
@@ -103,12 +105,12 @@ impl IdempotencyKeys {
         self.time.now()
     }
 
-    /// None for what this version cannot read.
+    /// None if this version cannot read it.
     pub(super) fn read(&self, stored: &[u8]) -> Option<KeyRecord> {
         KeyRecord::from_bytes(stored, self.moment())
     }
 
-    /// When a key expires that changes now.
+    /// When a key that is changed now will expire.
     pub(super) fn expiry(&self) -> u64 {
         self.now().saturating_add(millis(self.limits.keep))
     }

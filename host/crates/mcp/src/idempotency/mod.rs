@@ -1,10 +1,11 @@
-//! Idempotency keys: a client that repeats a call under the same key gets the answer of the first, and nothing runs again.
+//! Idempotency keys: a client that repeats a call under the same key gets the first response again, and nothing runs twice.
 //!
-//! - `call_key` is a key with the call that it stands for; `record` is what is stored of it, `results` what is kept in the
-//!   place of results that cannot be kept;
-//! - `keys` has the keys of a store; with `claim`, one call of a key runs, and the others wait for it or get its answer;
-//!   `claimed` is the key of a call that runs, until its end is stored;
-//! - `running` lets one through and the others wait, in this process; `process` says whether another one still runs its calls;
+//! - `call_key` is a key and the call that it stands for; `record` is the stored form of a key; `results` replaces results that
+//!   are unknown or cannot be kept;
+//! - `keys` has the keys of a store; `claim` lets one call of a key run, while other requests wait for it or get its response;
+//!   `claimed` is the key of a running call, until its end is stored;
+//! - `running` lets one request of this process through at a time; `process` finds out whether another process still runs its
+//!   calls;
 //! - `table` counts keys against the limits; `upkeep` removes expired ones, and sleeps while there is nothing to do.
 
 mod call_key;

@@ -1,4 +1,4 @@
-//! This process as one that runs calls, and whether others still do.
+//! The identity of this process as one that runs calls, and the check whether another process still runs its own.
 
 use super::record::CallProcess;
 use platform::durable::{DurableError, DurableStore, Key};
@@ -6,11 +6,11 @@ use platform::random::random_text;
 use std::io;
 use std::time::Duration;
 
-/// For how long a process owns its calls before it says so again.
+/// How long a process owns its calls before it has to renew the lease.
 pub(super) const LEASE: Duration = Duration::from_secs(30);
-/// How often it says so while it runs calls.
+/// How often it renews the lease while it runs calls.
 pub(super) const RENEW: Duration = Duration::from_secs(10);
-/// The lease of a process that is gone is taken for so long, to find that out.
+/// How long this process takes the lease of another one, to find out whether that one is gone.
 const PROBE: Duration = Duration::from_secs(1);
 
 pub(super) struct OwnProcess {
@@ -19,22 +19,23 @@ pub(super) struct OwnProcess {
 }
 
 impl OwnProcess {
-    /// `holder` is its place among the processes that use the store; who takes the place of one that has ended has the same.
+    /// `holder` is the place of this process among those that use the store. A process that takes the place of an ended one has
+    /// the same holder.
     pub(super) fn new(holder: String) -> io::Result<Self> {
         let owner = CallProcess { holder, process: random_text::<12>()? };
         let lease = lease_of(&owner).ok_or_else(|| io::Error::other("a random text is no key"))?;
         Ok(Self { owner, lease })
     }
 
-    /// From now on, and until the lease is over, nobody else treats its calls as lost.
+    /// Takes the lease: from now on, and until it expires, no other process treats the calls of this process as lost.
     pub(super) fn hold(&self, store: &dyn DurableStore) -> impl Future<Output = Result<(), DurableError>> + use<> {
         let held = store.acquire(&self.lease, &self.owner.holder, LEASE);
         async { held.await?.map(drop).ok_or(DurableError::Fenced) }
     }
 
-    /// Whether a process may still run its calls: somebody else, whose lease holds.
+    /// Whether another process may still run its calls, because its lease holds.
     pub(super) async fn may_run(&self, store: &dyn DurableStore, owner: &CallProcess) -> Result<bool, DurableError> {
-        // Calls of this process are known here. Who had its place before has ended.
+        // The calls of this process are known here, and an earlier process with the same holder has ended.
         if owner.holder == self.owner.holder {
             return Ok(false);
         }

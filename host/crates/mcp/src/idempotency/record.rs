@@ -1,10 +1,10 @@
-//! What is stored of a key.
+//! The stored record of an idempotency key.
 
 use platform::clock::MachineTime;
 use rmcp::model::JsonObject;
 use serde::{Deserialize, Serialize};
 
-/// How records are written. One that another version of the host has written otherwise is refused, and not run again.
+/// The version of the record format. A call whose record has another format is refused, and not run again.
 const FORMAT: u32 = 1;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,12 +14,12 @@ pub(super) struct KeyRecord {
     pub(super) principal: String,
     /// Digest of the tool and its arguments.
     pub(super) call: String,
-    /// The id that the call's task has, if it becomes one. It is known before, so that no end of the process comes between the
-    /// task and this record.
+    /// The id of the call's task, if it becomes one. The id is chosen in advance, so that the process cannot end between
+    /// storing the task and storing its id here.
     pub(super) task: String,
     /// Milliseconds since 1970.
     pub(super) expires: u64,
-    /// The moment of the last change, as the process dates it that has made it; none if an earlier version has.
+    /// The time of the last change, on the clock of the process that made it; none if an earlier version made it.
     #[serde(default)]
     pub(super) time: Option<MachineTime>,
     pub(super) state: KeyState,
@@ -31,7 +31,7 @@ pub(super) enum KeyState {
     /// This process runs the call.
     Running {
         owner: CallProcess,
-        /// Whether the call may have done something. Earlier versions do not say.
+        /// Whether the call may have done something. Missing in records of earlier versions.
         #[serde(default = "may_have")]
         has_begun: bool,
     },
@@ -39,7 +39,7 @@ pub(super) enum KeyState {
     Parked { token: String, result: JsonObject },
     /// The call goes on, or has ended, as its task.
     Task,
-    /// The result of the tool, also if the tool failed.
+    /// The result of the tool, even if that result is an error of the tool.
     Done { result: JsonObject },
     /// An error of the protocol.
     Failed { error: JsonObject },
@@ -48,9 +48,9 @@ pub(super) enum KeyState {
 /// A process that runs calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CallProcess {
-    /// Its place among those that use the store, which a later one may have.
+    /// Its place among the processes that use the store, which a later process may take.
     pub(super) holder: String,
-    /// Random; no other process has it.
+    /// A random text that no other process has.
     pub(super) process: String,
 }
 
@@ -65,8 +65,8 @@ impl KeyRecord {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// Its times are as whoever says `now` dates them: the wall clock may have been set between the starts of two processes. None
-    /// for what this version cannot read.
+    /// Adjusts the times to the clock of `now`, because the wall clock may have been set between the starts of two processes.
+    /// None if this version cannot read it.
     pub(super) fn from_bytes(bytes: &[u8], now: MachineTime) -> Option<Self> {
         let read = serde_json::from_slice::<Self>(bytes).ok().filter(|record| record.format == FORMAT)?;
         let moved = read.time.map_or(0, |then| now.offset_from(then));
@@ -79,18 +79,19 @@ fn may_have() -> bool {
 }
 
 impl KeyState {
-    /// Which keys make room first: those whose calls have ended, then those that wait or are tasks, and none that runs.
-    pub(super) fn gives_way(&self) -> Option<GivesWay> {
+    /// Which keys are removed first to make room: those whose calls have ended, then those that wait or are tasks. None for a
+    /// call that runs.
+    pub(super) fn eviction_order(&self) -> Option<EvictionOrder> {
         match self {
             Self::Running { .. } => None,
-            Self::Done { .. } | Self::Failed { .. } => Some(GivesWay::First),
-            Self::Parked { .. } | Self::Task => Some(GivesWay::Later),
+            Self::Done { .. } | Self::Failed { .. } => Some(EvictionOrder::First),
+            Self::Parked { .. } | Self::Task => Some(EvictionOrder::Later),
         }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum GivesWay {
+pub(super) enum EvictionOrder {
     First,
     Later,
 }

@@ -1,11 +1,11 @@
-//! What is answered instead of a result that is not there.
+//! Results that are returned instead of a result that does not exist.
 
 use bytesize::ByteSize;
 use protocol::names::ERROR_META;
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
-/// Nobody knows what the call did.
+/// The result if nobody knows what the call did.
 pub(crate) fn outcome_unknown() -> JsonObject {
     failed(
         "outcome-unknown",
@@ -30,7 +30,7 @@ pub(crate) fn cancelled() -> JsonObject {
     )
 }
 
-/// `why` the call that waited for answers is gone.
+/// The result if a call that waited for answers is gone; `why` is the reason.
 pub(crate) fn given_up(why: &str) -> JsonObject {
     let text = format!(
         "The call waited for answers and was given up before it ended: {why}. What it had done until then is done. To call \
@@ -39,7 +39,7 @@ pub(crate) fn given_up(why: &str) -> JsonObject {
     failed("cancelled", &text)
 }
 
-/// In the place of a result for which there is no room. What the host says of the call is kept.
+/// Replaces a result for which there is no room. The host's own `_meta` about the call is kept.
 pub(crate) fn not_kept(bytes: u64, meta: Option<&Value>) -> JsonObject {
     let text = format!(
         "The call was done, and is not run again under the same idempotency key. Its result of {} was not kept: \
@@ -55,7 +55,7 @@ pub(crate) fn not_kept(bytes: u64, meta: Option<&Value>) -> JsonObject {
     result
 }
 
-/// The call was a task, which has been removed.
+/// The result if the call was a task that has been removed.
 pub(crate) fn not_kept_any_more() -> JsonObject {
     failed(
         "result-not-kept",

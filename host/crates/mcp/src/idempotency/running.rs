@@ -1,4 +1,4 @@
-//! The keys that are in use in this process: one request at a time has a key, the others wait.
+//! The keys that are in use in this process: one request at a time uses a key, and the others wait.
 
 use platform::durable::Key;
 use platform::sync::Mutex;
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Requests that wait for one call. Bounds the memory of a client that repeats a long call without end.
+/// Requests that wait for one call. Bounds the memory for a client that repeats a long call without end.
 pub(crate) const MOST_WAITING: u32 = 64;
 
 #[derive(Clone, Default)]
@@ -14,12 +14,12 @@ pub(super) struct RunningKeys(Arc<Mutex<HashMap<Key, InUse>>>);
 
 #[derive(Default)]
 struct InUse {
-    /// Cancelled when it is not in use any more.
+    /// Cancelled when the key is not in use any more.
     over: CancellationToken,
     waiting: u32,
 }
 
-/// A key in use. Dropped, the others look again.
+/// A key in use. When this is dropped, the requests that wait try again.
 pub(super) struct KeyInUse {
     keys: RunningKeys,
     key: Key,
@@ -27,7 +27,7 @@ pub(super) struct KeyInUse {
 
 pub(super) enum Entered {
     Alone(KeyInUse),
-    /// Somebody else has it until this is cancelled.
+    /// Another request uses the key until this is cancelled.
     Behind(CancellationToken),
     TooMany,
 }
@@ -48,7 +48,7 @@ impl RunningKeys {
         }
     }
 
-    /// A request does not wait any more.
+    /// Stops counting a request that does not wait any more.
     pub(super) fn leave(&self, key: &Key, over: &CancellationToken) {
         if let Some(used) = self.0.lock().get_mut(key)
             && !over.is_cancelled()

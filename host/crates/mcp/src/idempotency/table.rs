@@ -1,56 +1,61 @@
-//! What keys this process knows to be stored: counted against the limits, and removed when their time is over.
+//! The table of the stored keys that this process knows: counts them against the limits, and says when each is to be removed.
 
-use super::record::{GivesWay, KeyRecord};
+use super::record::{EvictionOrder, KeyRecord};
 use platform::durable::Key;
 use policy::IdempotencyLimits;
 use std::collections::{BTreeSet, HashMap};
 
-/// Bytes that are counted for a key besides its record, so that many small ones are not free.
+/// Bytes that are counted for each key besides its record, so that many small keys are not free.
 const OVERHEAD: u64 = 512;
 
 #[derive(Default)]
 pub(super) struct KeyTable {
     keys: HashMap<Key, CountedRecord>,
-    /// By the time at which they are to be removed, in milliseconds since 1970.
+    /// The keys by the time at which they are to be removed, in milliseconds since 1970.
     by_expiry: BTreeSet<(u64, Key)>,
     owners: HashMap<String, Owned>,
     count: u32,
     bytes: u64,
 }
 
-/// What is counted of a record.
+/// The data of a record that the limits need.
 #[derive(Clone)]
 pub(super) struct CountedRecord {
     owner: String,
     expires: u64,
     bytes: u64,
-    gives_way: Option<GivesWay>,
+    eviction_order: Option<EvictionOrder>,
 }
 
 #[derive(Default)]
 struct Owned {
     count: u32,
     bytes: u64,
-    /// Those that may make room, in their order.
-    spare: BTreeSet<(GivesWay, u64, Key)>,
+    /// The keys that may be removed to make room, in that order.
+    spare: BTreeSet<(EvictionOrder, u64, Key)>,
 }
 
 impl CountedRecord {
     pub(super) fn new(record: &KeyRecord, bytes: usize) -> Self {
         let bytes = bytes as u64 + OVERHEAD;
-        let gives_way = record.state.gives_way();
-        Self { owner: record.principal.clone(), expires: record.expires, bytes, gives_way }
+        let eviction_order = record.state.eviction_order();
+        Self { owner: record.principal.clone(), expires: record.expires, bytes, eviction_order }
     }
 
-    /// What this version cannot read.
+    /// Counts a record that this version cannot read.
     pub(super) fn unreadable(expires: u64, bytes: usize) -> Self {
-        Self { owner: String::new(), expires, bytes: bytes as u64 + OVERHEAD, gives_way: Some(GivesWay::Later) }
+        Self {
+            owner: String::new(),
+            expires,
+            bytes: bytes as u64 + OVERHEAD,
+            eviction_order: Some(EvictionOrder::Later),
+        }
     }
 }
 
 impl KeyTable {
-    /// Takes up a key, or what has become of one, and returns those that make room for it: the oldest of its owner, or of
-    /// whoever has the most. None, and nothing has changed, if there is no room.
+    /// Adds or updates a key, and returns the keys that must be removed to make room for it: the oldest of its owner, or of the
+    /// principal who has the most. If there is no room, returns none and changes nothing.
     pub(super) fn put(&mut self, key: &Key, kept: CountedRecord, limits: &IdempotencyLimits) -> Option<Vec<Key>> {
         let before = self.remove(key);
         let (owner, bytes) = (kept.owner.clone(), kept.bytes);
@@ -79,20 +84,20 @@ impl KeyTable {
         Some(gone.into_iter().map(|(key, _)| key).collect())
     }
 
-    /// Among those who have a key that may make room.
+    /// The owner who has the most of `what`, among those who have a key that may be removed.
     fn with_most(&self, what: impl Fn(&Owned) -> u64) -> Option<String> {
         let able = self.owners.iter().filter(|(_, own)| !own.spare.is_empty());
         able.max_by_key(|(_, own)| what(own)).map(|(owner, _)| owner.clone())
     }
 
-    /// Takes up a key that is stored already, whether or not there is room for it.
+    /// Adds a key that is already stored, whether or not there is room for it.
     pub(super) fn insert(&mut self, key: &Key, kept: CountedRecord) {
         self.remove(key);
         self.by_expiry.insert((kept.expires, key.clone()));
         let own = self.owners.entry(kept.owner.clone()).or_default();
         own.count += 1;
         own.bytes += kept.bytes;
-        own.spare.extend(kept.gives_way.map(|way| (way, kept.expires, key.clone())));
+        own.spare.extend(kept.eviction_order.map(|way| (way, kept.expires, key.clone())));
         self.count += 1;
         self.bytes += kept.bytes;
         self.keys.insert(key.clone(), kept);
@@ -106,7 +111,7 @@ impl KeyTable {
         if let Some(own) = self.owners.get_mut(&kept.owner) {
             own.count -= 1;
             own.bytes -= kept.bytes;
-            if let Some(way) = kept.gives_way {
+            if let Some(way) = kept.eviction_order {
                 own.spare.remove(&(way, kept.expires, key.clone()));
             }
             if own.count == 0 {
@@ -116,7 +121,7 @@ impl KeyTable {
         Some(kept)
     }
 
-    /// Looks at a key again later.
+    /// Sets when a key is to be looked at again.
     pub(super) fn set_expiry(&mut self, key: &Key, expires: u64) {
         if let Some(kept) = self.remove(key) {
             self.insert(key, CountedRecord { expires, ..kept });
@@ -143,8 +148,8 @@ mod tests {
         Key::new(format!("idempotency/{name}")).unwrap()
     }
 
-    fn kept(owner: &str, expires: u64, bytes: u64, gives_way: Option<GivesWay>) -> CountedRecord {
-        CountedRecord { owner: owner.into(), expires, bytes, gives_way }
+    fn kept(owner: &str, expires: u64, bytes: u64, eviction_order: Option<EvictionOrder>) -> CountedRecord {
+        CountedRecord { owner: owner.into(), expires, bytes, eviction_order }
     }
 
     fn limits(kept: u32, per_principal: u32, size: u64) -> IdempotencyLimits {
@@ -155,21 +160,21 @@ mod tests {
     fn a_principals_oldest_ended_key_makes_room() {
         let (limits, mut table) = (limits(100, 3, 1_000), KeyTable::default());
         let mut put = |name: &str, expires, way| table.put(&key(name), kept("ann", expires, 1, way), &limits);
-        assert_eq!(put("open", 1, Some(GivesWay::Later)), Some(vec![]));
-        assert_eq!(put("old", 5, Some(GivesWay::First)), Some(vec![]));
-        assert_eq!(put("older", 4, Some(GivesWay::First)), Some(vec![]));
+        assert_eq!(put("open", 1, Some(EvictionOrder::Later)), Some(vec![]));
+        assert_eq!(put("old", 5, Some(EvictionOrder::First)), Some(vec![]));
+        assert_eq!(put("older", 4, Some(EvictionOrder::First)), Some(vec![]));
         assert_eq!(put("a", 6, None), Some(vec![key("older")]));
         assert_eq!(put("b", 7, None), Some(vec![key("old")]));
         assert_eq!(put("c", 8, None), Some(vec![key("open")]), "before it is refused");
         assert_eq!(put("d", 9, None), None, "all run");
-        assert_eq!(put("a", 6, Some(GivesWay::First)), Some(vec![]), "its end needs no place of its own");
+        assert_eq!(put("a", 6, Some(EvictionOrder::First)), Some(vec![]), "its end needs no place of its own");
         assert_eq!(put("d", 9, None), Some(vec![key("a")]));
     }
 
     #[test]
     fn whoever_has_the_most_makes_room_for_others() {
         let (limits, mut table) = (limits(4, 3, 100), KeyTable::default());
-        let done = Some(GivesWay::First);
+        let done = Some(EvictionOrder::First);
         for (name, expires) in [("a1", 1), ("a2", 2), ("a3", 3)] {
             table.put(&key(name), kept("ann", expires, 10, done), &limits).unwrap();
         }

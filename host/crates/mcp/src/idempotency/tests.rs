@@ -1,4 +1,5 @@
-//! Keys over a store in memory: who runs, who waits, what is kept and for how long. Two holders are two processes.
+//! Keys over a store in memory: which request runs the call, which ones wait, what is kept and for how long. Two holders stand
+//! for two processes.
 
 use super::claim::{Claim, NoClaim};
 use super::keys::IdempotencyKeys;
@@ -45,7 +46,7 @@ async fn claim(keys: &Arc<IdempotencyKeys>, key: &CallKey) -> Result<Claim, NoCl
     keys.claim(key, None, &CancellationToken::new()).await
 }
 
-/// Claims a key that nobody has.
+/// Claims a key that nobody has claimed.
 async fn run(keys: &Arc<IdempotencyKeys>, key: &CallKey) -> ClaimedKey {
     match claim(keys, key).await {
         Ok(Claim::Run(claimed)) => claimed,
@@ -115,7 +116,7 @@ async fn whoever_comes_at_the_same_time_waits() {
     for waiting in waiting {
         assert_eq!(waiting.await.unwrap(), said("once"));
     }
-    // If nothing was started, one of those that wait runs.
+    // If nothing was started, one of the waiting requests runs the call.
     let claimed = run(&one, &key("l")).await;
     let next = tokio::spawn(async move { run(&one, &key("l")).await.end(said("next")).await });
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -165,10 +166,10 @@ async fn what_a_process_left_behind_is_not_run_again() {
     bed.clock.pass(Duration::from_secs(31));
     assert!(lost(waiting.await.unwrap()), "its lease is over");
     assert!(lost(claim(&other, &key("k")).await), "and stays so");
-    // A call whose end could not be stored, in its own process.
+    // A call whose end could not be stored is lost, also in its own process.
     drop(run(&other, &key("l")).await);
     assert!(matches!(claim(&other, &key("l")).await, Ok(Claim::Lost { .. })));
-    // It was only slow, and knows better.
+    // The process was only slow, and stores the real end.
     left.end(said("after all")).await;
     assert_eq!(result(&other, &key("k")).await, said("after all"));
 }
@@ -189,12 +190,12 @@ async fn a_call_that_had_done_nothing_leaves_its_key_free() {
     (second.effect_guard())().await.unwrap();
     let last = bed.process("process-1");
     assert!(untouched(&last).await.is_none(), "nobody knows what it did");
-    // It was only stopped, and must not do anything now.
+    // The process was only paused, and its call must not do anything now.
     assert_eq!((first.effect_guard())().await, Err(DurableError::Fenced));
     first.end(said("first")).await;
     second.end(said("second")).await;
     assert_eq!(result(&last, &key("k")).await, said("second"));
-    // Nor one that was parked meanwhile, and is the same call.
+    // A call that was parked meanwhile is still the same call, and may.
     let parked = run(&last, &key("p")).await;
     let guard = parked.effect_guard();
     parked.park("t".into(), said("a question")).await;
@@ -258,13 +259,13 @@ async fn keys_expire_but_not_while_their_calls_run() {
     }
     let left = bed.store.list(&Key::new("idempotency").unwrap(), None, 9);
     assert!(left.await.unwrap().is_empty());
-    // Without a sweep, too.
+    // The key expires even without a sweep.
     run(&one, &key("k")).await.end(said("old")).await;
     bed.clock.pass(Duration::from_secs(61));
     run(&one, &key_of("ann", "k", 3)).await.end(said("new")).await;
 }
 
-/// Otherwise a call that is repeated would run again.
+/// Otherwise a repeated call would run again.
 #[tokio::test]
 async fn a_clock_that_is_set_ends_no_key() {
     let bed = Bed::new();

@@ -1,5 +1,5 @@
-//! Looks after keys: finds those of earlier processes, says that the calls of this one still run, and removes keys whose time
-//! is over. Without keys it sleeps until there is one.
+//! The upkeep of keys: finds those of earlier processes, renews the lease while calls of this process run, and removes keys
+//! whose time is over. Without keys it sleeps until there is one.
 
 use super::call_key::PREFIX;
 use super::keys::{IdempotencyKeys, millis};
@@ -8,22 +8,22 @@ use super::record::KeyState;
 use super::table::CountedRecord;
 use crate::upkeep::{Upkeep, look_after};
 use platform::clock::Clock;
-use platform::durable::{DurableError, DurableStore, Expected, Key, Strength};
+use platform::durable::{Durability, DurableError, DurableStore, Expected, Key};
 use policy::IdempotencyLimits;
 use std::io;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// Records of a page of the list.
+/// Records in one page of the list.
 const PAGE: u32 = 100;
 /// The longest sleep, since the wall clock may be set meanwhile.
 const LONGEST: Duration = Duration::from_secs(600);
-/// Time before a store that does not work is asked again.
+/// Time before the store is used again after an error.
 const RETRY: Duration = Duration::from_secs(5);
 
 impl IdempotencyKeys {
-    /// Looks after the keys of a store from now on. `holder` is the place of this process among those that use it.
+    /// Starts the upkeep of the keys of a store. `holder` is the place of this process among those that use the store.
     pub fn open(
         store: Arc<dyn DurableStore>,
         holder: String,
@@ -36,7 +36,7 @@ impl IdempotencyKeys {
     }
 }
 
-/// Looks for those of earlier processes first.
+/// First reads the keys of earlier processes.
 async fn run(keys: Weak<IdempotencyKeys>) {
     if let Some(keys) = keys.upgrade()
         && let Err(error) = keys.find_all().await
@@ -53,7 +53,7 @@ impl Drop for IdempotencyKeys {
 }
 
 impl Upkeep for IdempotencyKeys {
-    /// When to say that calls still run; none if none do.
+    /// When to renew the lease; none if no calls run.
     type Agenda = Option<Instant>;
 
     fn wake(&self) -> &Arc<Notify> {
@@ -69,7 +69,7 @@ impl Upkeep for IdempotencyKeys {
         if self.running.is_empty() {
             *renew = None;
         } else if renew.is_none_or(|at| at <= now) {
-            // The first time, the claim has done so a moment ago.
+            // The first time, the claim has taken the lease a moment ago.
             if renew.is_some()
                 && let Err(error) = self.process.hold(&*self.store).await
             {
@@ -86,7 +86,7 @@ impl Upkeep for IdempotencyKeys {
 }
 
 impl IdempotencyKeys {
-    /// Notes what other processes, and earlier ones, have stored.
+    /// Adds the keys that other and earlier processes have stored to the table.
     pub(super) async fn find_all(&self) -> Result<(), DurableError> {
         let Ok(prefix) = Key::new(PREFIX) else { return Ok(()) };
         let mut after: Option<Key> = None;
@@ -100,7 +100,7 @@ impl IdempotencyKeys {
                     || CountedRecord::unreadable(self.expiry(), bytes),
                     |record| CountedRecord::new(&record, bytes),
                 );
-                // Those of this process are in the table already.
+                // The keys in use in this process are in the table already.
                 if !self.running.contains(&key) {
                     self.table.lock().insert(&key, kept);
                 }
@@ -123,7 +123,7 @@ impl IdempotencyKeys {
                 continue;
             };
             if let Some(record) = self.read(&found.value) {
-                // Another process has changed it meanwhile.
+                // Another process has changed the key meanwhile.
                 if record.expires > now {
                     self.table.lock().insert(&key, CountedRecord::new(&record, found.value.len()));
                     continue;
@@ -135,11 +135,11 @@ impl IdempotencyKeys {
                     continue;
                 }
             }
-            match self.store.remove(&key, Expected::At(found.revision), Strength::Process).await {
-                // Somebody claims it at this moment.
+            match self.store.remove(&key, Expected::At(found.revision), Durability::Process).await {
+                // Another process is claiming the key at this moment.
                 Err(DurableError::Conflict(_)) => self.table.lock().set_expiry(&key, later),
                 Err(error) => return Err(error),
-                // Unless it was claimed again already.
+                // Removed from the table, unless the key was claimed again already.
                 Ok(()) if !self.running.contains(&key) => drop(self.table.lock().remove(&key)),
                 Ok(()) => {}
             }

@@ -1,4 +1,4 @@
-//! The host's own tools, for clients that cannot send the requests that do the same.
+//! The host's own tools, for clients that cannot send the corresponding requests.
 
 use crate::calls::steering::{self, STEER_CALL};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
@@ -9,7 +9,7 @@ pub(crate) const TASK_STATUS: &str = "task_status";
 pub(crate) const TASK_RESULT: &str = "task_result";
 pub(crate) const TASK_CANCEL: &str = "task_cancel";
 
-/// Their names, which no plugin's tool can have while they are listed.
+/// The names of these tools. While they are listed, no plugin's tool can have such a name.
 pub const FALLBACK_TOOLS: &[&str] = &[STEER_CALL, TASK_STATUS, TASK_RESULT, TASK_CANCEL];
 
 /// Seconds that a call of `task_result` may wait. Clients give a call up after a minute.

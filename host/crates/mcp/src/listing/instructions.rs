@@ -1,5 +1,5 @@
-//! What the server tells models about itself. What happens to be ready changes nothing in it, so that nothing an agent shows or caches
-//! depends on that; only a plugin that cannot be loaded does.
+//! The text that tells models what the server is. It does not depend on which plugins are ready at the moment, so that anything
+//! an agent shows or caches stays valid; only a plugin that cannot be loaded changes it.
 
 use plugins::catalog::{Catalog, Missing};
 
@@ -9,7 +9,7 @@ const MAX_NAMES: usize = 2_000;
 const DENIALS: &str = "A call that is denied something lacks a grant, which only the user can give: say what was denied, and do not try to \
                        reach it in another way.";
 
-/// The words of plugins are not among it.
+/// Makes the text, without any text of plugins.
 pub(super) fn text(catalog: &Catalog) -> String {
     let names = catalog.plugin_names();
     let runs = match catalog.only() {
@@ -25,13 +25,13 @@ pub(super) fn text(catalog: &Catalog) -> String {
     };
     let failed = catalog.missing().iter().filter(|(_, why)| matches!(why, Missing::Failed(_)));
     let failed = listed(failed.filter_map(|(table, _)| table.strip_prefix("plugins.")));
-    // Why is the operator's business.
+    // The reason is only for the operator.
     let failed =
         failed.map(|names| format!("These plugins cannot be loaded: {names}. The log of the server says why."));
     [Some(runs), Some(DENIALS.to_owned()), failed].into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
-/// None if there are none.
+/// The names as a list; none if there are no names.
 fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let (mut text, mut more) = (String::new(), 0);
     for name in names {

@@ -1,4 +1,4 @@
-//! The catalog as lists of the protocol, built once for each catalog.
+//! The lists of the protocol, built from the catalog once for each catalog.
 
 use super::{fallback_tools, instructions, published};
 use plugins::catalog::{Catalog, UpstreamItem, UpstreamTool};
@@ -13,12 +13,12 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Keeps Claude from hiding a tool behind a search of its own: those of code mode are that search.
+/// Keeps Claude from hiding a tool behind its own search. Set for the tools of code mode, which are such a search themselves.
 const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
 
 /// Each list is sorted by its key.
 pub(crate) struct CatalogLists {
-    /// What the lists were built from.
+    /// The catalog from which the lists were built.
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) tools: Vec<Tool>,
     /// The tools with arguments that are repeated in headers, by name.
@@ -26,12 +26,12 @@ pub(crate) struct CatalogLists {
     pub(crate) resources: Vec<Resource>,
     pub(crate) templates: Vec<ResourceTemplate>,
     pub(crate) prompts: Vec<Prompt>,
-    /// What the server tells models about itself.
+    /// The text that tells models what the server is.
     pub(crate) instructions: String,
 }
 
 impl CatalogLists {
-    /// `fallback_tools` adds tools that do the same as requests of our own extensions.
+    /// `fallback_tools` adds the host's own tools, which do the same as requests of our own extensions.
     pub(crate) fn new(catalog: Arc<Catalog>, fallback_tools: bool) -> Self {
         let is_code_mode = catalog.only().is_some();
         let mut tools: Vec<Tool> = catalog
@@ -72,7 +72,7 @@ impl CatalogLists {
     }
 }
 
-/// Whether a schema names a header anywhere.
+/// Whether a schema names a header anywhere in it.
 fn has_header(schema: &JsonObject) -> bool {
     let of_value = |value: &Value| match value {
         Value::Object(fields) => has_header(fields),
@@ -82,13 +82,14 @@ fn has_header(schema: &JsonObject) -> bool {
     schema.iter().any(|(key, value)| key == "x-mcp-header" || of_value(value))
 }
 
-/// `whose` is the name of its plugin or server. Its title begins with it: some agents show nothing else when they ask whether a
-/// tool may be called.
+/// `whose` is the name of the tool's plugin or server. The title begins with it, because some agents show nothing else when
+/// they ask whether a tool may be called.
 fn tool(name: &str, plugin_tool: &PluginTool, whose: &str, fallback_tools: bool) -> Tool {
     let described = &plugin_tool.tool;
     let mut tool = Tool::new(name.to_owned(), described.description.clone(), parse_schema(&described.input_schema));
     tool.title = described.title.as_ref().map(|title| format!("{whose}: {title}"));
-    // A client refuses a result without what the schema promises, such as that its call goes on as a task.
+    // A client refuses a result that does not have what the schema promises, such as one that says that the call goes on as a
+    // task.
     let may_be_task = fallback_tools && described.execution != Execution::Inline;
     tool.output_schema = described.output_schema.as_deref().filter(|_| !may_be_task).map(parse_schema);
     let hints = &described.annotations;
@@ -100,12 +101,12 @@ fn tool(name: &str, plugin_tool: &PluginTool, whose: &str, fallback_tools: bool)
     tool
 }
 
-/// A schema that was checked: it is an object. Clients are shown it in words that all of them know.
+/// Parses a schema that was checked, so it is an object. Clients get it in a form that all of them understand.
 fn parse_schema(text: &str) -> Arc<JsonObject> {
     Arc::new(to_portable(serde_json::from_str(text).unwrap_or_default()))
 }
 
-/// Names the upstream, which wrote the description.
+/// Adds the name of the upstream server, which wrote the description.
 fn upstream_tool(name: &str, upstream: &UpstreamTool) -> Tool {
     let whose = &upstream.id.name;
     let mut tool = tool(name, &upstream.tool, whose, false);
@@ -121,14 +122,14 @@ fn upstream_tool(name: &str, upstream: &UpstreamTool) -> Tool {
     tool
 }
 
-/// What a server lists, under the address or name that clients know. `member` is what the server knows it by.
+/// An entry of a server's list, under the address or name that clients know. `member` is the field that has this.
 fn upstream_item<T: DeserializeOwned>((address, found): (&str, &UpstreamItem), member: &str) -> Option<T> {
     let mut shown = found.item.members.clone();
     shown.insert(member.to_owned(), address.into());
     let source = json!({ "upstream": found.server.id.name, member: found.item.key });
     let meta = shown.entry("_meta").or_insert_with(|| json!({}));
     meta[SOURCE_META] = source;
-    // Cannot fail: its members were checked.
+    // This cannot fail, because the members were checked.
     serde_json::from_value(Value::Object(shown)).ok()
 }
 
@@ -167,7 +168,7 @@ fn templates(catalog: &Catalog, fallback_tools: bool) -> Vec<ResourceTemplate> {
     templates
 }
 
-/// Without annotations: rmcp's type has no field for them.
+/// Leaves out annotations, because rmcp's type has no field for them.
 fn template(described: &OurTemplate) -> ResourceTemplate {
     let mut template = ResourceTemplate::new(described.uri_template.clone(), described.name.clone());
     template.title = described.title.clone();

@@ -1,4 +1,4 @@
-//! CatalogLists that clients see: entries, pages, and what calls of the same principal published.
+//! The lists that clients see: the entries, the pages, and what calls of the same principal have published.
 
 pub(crate) mod fallback_tools;
 mod instructions;

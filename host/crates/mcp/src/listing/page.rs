@@ -10,8 +10,8 @@ use rmcp::ErrorData;
 use rmcp::model::PaginatedRequestParams;
 use serde::Serialize;
 
-/// Bytes of one page's entries as JSON. Bounds one answer, however much is installed. Not a number of entries: some clients
-/// read one page only.
+/// Bytes of one page's entries as JSON. Bounds one response, however much is installed. The limit is not a number of entries,
+/// because some clients read only one page.
 const PAGE_BYTES: usize = 1 << 20;
 /// How long a client may cache a list, in milliseconds. A client that subscribes to changes is notified earlier.
 pub(crate) const TTL_MS: u64 = 60_000;
@@ -23,8 +23,8 @@ pub(crate) struct Page<T> {
     pub(crate) next: Option<String>,
 }
 
-/// The requested page of a list sorted by `key`. Cursors contain the name of the `list`, so that they do not work for
-/// others.
+/// The requested page of a list sorted by `key`. Cursors contain the name of the `list`, so that they do not work for other
+/// lists.
 pub(crate) fn paginate<T: Clone + Serialize>(
     list: &str,
     entries: &[T],
@@ -43,7 +43,7 @@ pub(crate) fn paginate<T: Clone + Serialize>(
     let rest = entries.get(start..).unwrap_or_default();
     let mut left = PAGE_BYTES;
     let fitting = rest.iter().take_while(|entry| take_json_size(entry, &mut left)).count();
-    // An entry that is larger than a page has a page of its own.
+    // An entry that is larger than a page gets its own page.
     let items = rest.get(..fitting.max(1)).unwrap_or(rest);
     let more = rest.len() > items.len();
     let next = items.last().filter(|_| more).map(|last| BASE64.encode(format!("{list}\n{}", key(last))));

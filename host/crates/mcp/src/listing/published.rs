@@ -1,4 +1,4 @@
-//! Resources and prompts that calls of the same principal published, as the protocol's types.
+//! Resources and prompts that calls of the same principal have published, as types of the protocol.
 
 use protocol::content::{to_annotations, to_resource_contents, to_role};
 use protocol::names::SOURCE_META;
@@ -22,7 +22,7 @@ pub(crate) fn to_resource(listed: ListedResource) -> Resource {
     resource
 }
 
-/// `tasks`: whether clients are given links to tasks.
+/// `tasks` says whether clients get links to tasks.
 pub(crate) fn to_templates(tasks: bool) -> impl Iterator<Item = ResourceTemplate> {
     const TASKS: StoreTemplate = StoreTemplate {
         uri: "portcullis://tasks/{id}{?after}",
@@ -67,7 +67,7 @@ pub(crate) fn to_prompt_result(filled: FilledPrompt, meta: MetaObject) -> GetPro
     result
 }
 
-/// Names the call that published it.
+/// Adds the call that published it.
 fn with_source(mut meta: MetaObject, source: Provenance) -> MetaObject {
     meta.insert(SOURCE_META.to_owned(), serde_json::to_value(source).unwrap_or_default());
     meta

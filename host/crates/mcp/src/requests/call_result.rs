@@ -1,4 +1,4 @@
-//! A finished call as a result of the protocol, with what it cost and, if it failed, a typed error.
+//! Makes the result of the protocol from a finished call, with its cost and, if it failed, a typed error.
 
 use super::text_copy::shorten_copy;
 use crate::client::chunk_record::ChunkRecord;
@@ -23,7 +23,7 @@ use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-/// Refused files that a note names, and characters of each. Bounds how much of the host's own sentence a tool can choose.
+/// Refused files that a note names, and characters of each name. Bounds how much of the host's own sentence a tool can choose.
 const MAX_SHOWN_PATHS: usize = 5;
 const MAX_SHOWN_PATH: usize = 120;
 
@@ -36,7 +36,7 @@ pub(crate) enum CallResult {
 }
 
 impl CallResult {
-    /// For a client that does not ask what the call cost. Many agents let their model read all of `_meta`.
+    /// Removes the cost, for a client that did not ask for it. Many agents let their model read all of `_meta`.
     pub(super) fn without_usage(mut self) -> Self {
         let meta = match &mut self {
             Self::Tool(result) => &mut result.meta,
@@ -51,7 +51,7 @@ impl CallResult {
     }
 }
 
-/// An error for a client that does not ask what the call cost.
+/// Removes the cost from an error, for a client that did not ask for it.
 pub(super) fn error_without_usage(mut error: ErrorData) -> ErrorData {
     if let Some(Value::Object(data)) = &mut error.data {
         data.remove(USAGE_META);
@@ -59,7 +59,7 @@ pub(super) fn error_without_usage(mut error: ErrorData) -> ErrorData {
     error
 }
 
-/// Whether a request asks what its call costs.
+/// Whether a request asks for the cost of its call.
 pub(super) fn asks_usage(context: &RequestContext<RoleServer>) -> bool {
     context.meta.get(USAGE_META) == Some(&Value::Bool(true))
 }
@@ -68,7 +68,7 @@ pub(super) fn asks_usage(context: &RequestContext<RoleServer>) -> bool {
 /// included, and a model with a shell runs the command that it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Remedies {
-    /// It shows remedies to people only.
+    /// The client shows remedies only to people.
     Shown,
     Withheld,
 }
@@ -79,7 +79,8 @@ impl Remedies {
     }
 }
 
-/// The result of the call's method. Only that of `tools/call` can say that the call failed, and sums up its chunks.
+/// Makes the result of the call's method. Only the result of `tools/call` can say that the call failed, and has a summary of
+/// its chunks.
 pub(crate) fn to_result(
     finished: FinishedCall,
     is_tool: bool,
@@ -89,7 +90,7 @@ pub(crate) fn to_result(
 ) -> Result<CallResult, ErrorData> {
     let FinishedCall { result, usage, meta: said, refused_files, .. } = finished;
     let mut meta = with_usage(&usage, meta);
-    // The host's own keys are others.
+    // None of the host's own keys are among these.
     meta.0.extend(said);
     if is_tool {
         let error = result.as_ref().err().map(|error| (ERROR_META.to_owned(), error_to_json(error, remedies)));
@@ -99,7 +100,7 @@ pub(crate) fn to_result(
         Ok(CallAnswer::Tool(answer)) => CallResult::Tool(to_tool_result(answer, meta, record, &refused_files)),
         Ok(CallAnswer::Resource(contents)) => CallResult::Resource(contents.map(|it| to_resource_result(it, meta))),
         Ok(CallAnswer::Prompt(prompt)) => CallResult::Prompt(to_prompt_result(prompt, meta)),
-        // `completion` makes the results of its calls.
+        // `completion` makes these results itself.
         Ok(CallAnswer::Completion(_)) => return unexpected_result(),
         Err(error) if is_tool => {
             let texts = [error.to_string()].into_iter().chain(record.note_of_failure());
@@ -111,7 +112,7 @@ pub(crate) fn to_result(
     })
 }
 
-/// A finished call of a tool as JSON, whole: as the result of `tools/call`.
+/// A finished tool call as JSON, in the form of a `tools/call` result.
 pub fn finished_to_json(finished: FinishedCall<Answer>) -> Value {
     let FinishedCall { result, usage, .. } = finished;
     let mut meta = Map::from_iter([(USAGE_META.to_owned(), usage_to_json(&usage))]);
@@ -141,7 +142,7 @@ pub(crate) fn check_capabilities(stateless: bool, finished: &FinishedCall) -> Re
         {
             let required = questions::abilities_to_capabilities(finished.missing_abilities, finished.missing_tools);
             let mut refused = ErrorData::missing_required_client_capability(required);
-            // Clients show a model the message alone, which otherwise does not say what is missing.
+            // Clients show a model only the message, and rmcp's message does not say what is missing.
             refused.message = format!("{}: {error}", refused.message).into();
             Err(refused)
         }
@@ -165,14 +166,14 @@ fn to_tool_result(
     content.extend(note(answer.is_error, record, refused_files).map(ContentBlock::text));
     let mut result = if answer.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
     result.structured_content = answer.structured.map(|structured| structured.value);
-    // The host's own keys are others.
+    // None of the host's own keys are among these.
     meta.0.extend(answer.meta);
     result.meta = Some(meta);
     result
 }
 
-/// What the host says beside the answer of a tool. One that reports no error may have taken what it is not granted for an empty
-/// folder.
+/// A note of the host beside the result of a tool. A tool that reports no error may have seen a folder that it may not read as
+/// an empty one.
 pub(crate) fn note(is_error: bool, record: &ChunkRecord, refused: &[Denial]) -> Option<String> {
     if is_error {
         return record.note_of_failure();
@@ -190,7 +191,7 @@ pub(crate) fn note(is_error: bool, record: &ChunkRecord, refused: &[Denial]) -> 
 }
 
 fn to_resource_result(contents: Vec<EmbeddedResource>, meta: MetaObject) -> ReadResourceResult {
-    // A plugin does not say how long a resource may be cached, or by whom.
+    // A plugin does not say how long, or by whom, a resource may be cached.
     let mut result = ReadResourceResult::new(contents.into_iter().map(to_resource_contents).collect()).with_ttl_ms(0);
     result.cache_scope = Some(CacheScope::Private);
     result.meta = Some(meta);
@@ -205,13 +206,13 @@ fn to_prompt_result(prompt: PromptResult, meta: MetaObject) -> GetPromptResult {
     result
 }
 
-/// Adds what the call cost.
+/// Adds the cost of the call.
 pub(crate) fn with_usage(usage: &CallUsage, mut meta: MetaObject) -> MetaObject {
     meta.insert(USAGE_META.to_owned(), usage_to_json(usage));
     meta
 }
 
-/// The error of a failed call of any method but `tools/call`, whose result can say that the tool failed.
+/// The error of a failed call of any method except `tools/call`, whose result can say itself that the tool failed.
 pub(crate) fn to_error(error: &CallError, usage: &CallUsage, remedies: Remedies) -> ErrorData {
     let data = Some(json!({ ERROR_META: error_to_json(error, remedies), USAGE_META: usage_to_json(usage) }));
     match error {
@@ -220,7 +221,7 @@ pub(crate) fn to_error(error: &CallError, usage: &CallUsage, remedies: Remedies)
     }
 }
 
-/// What a call cost, as `_meta` says it.
+/// The cost of a call, in the form that `_meta` has.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Usage {
@@ -251,17 +252,17 @@ impl Usage {
     }
 }
 
-/// `_meta` of a call's result, for a result that is written at once. Its client declares none of our extensions.
+/// The `_meta` of a call's result, for a result that is serialized directly. Its client declares none of our extensions.
 pub(crate) struct CallMeta<'a> {
     pub(crate) server_info: &'a Value,
     pub(crate) call: &'a str,
     pub(crate) correlation: Option<&'a str>,
-    /// If its client asks for it.
+    /// The cost, if the client asks for it.
     pub(crate) usage: Option<&'a CallUsage>,
     pub(crate) error: Option<&'a CallError>,
     /// The summary of its chunks.
     pub(crate) stream: Option<Value>,
-    /// What another server says.
+    /// The `_meta` that another server has sent.
     pub(crate) said: &'a Map<String, Value>,
 }
 

@@ -47,10 +47,10 @@ pub(crate) async fn complete(
             let text = format!("there is no argument `{}`; there are: {}", printable(&argument.name), names.join(", "));
             return Err(ErrorData::invalid_params(text, None));
         }
-        // Only arguments that the guest knows.
+        // The guest gets only the arguments that it knows.
         given.retain(|(name, _)| names.contains(name));
     }
-    // Sorted, so that equal requests are seen as equal.
+    // They are sorted, so that equal requests compare as equal.
     given.sort();
     let query = CompletionQuery { of, argument: argument.name, value: argument.value, context: given };
     let call = call_context(&principal, &context)?;
@@ -98,15 +98,15 @@ pub(crate) async fn complete(
     Ok(result)
 }
 
-/// Who suggests values.
+/// The source of suggestions.
 enum Completer {
-    /// With the names of all arguments.
+    /// The plugin, with the names of all arguments.
     Plugin(Arc<Plugin>, Vec<String>),
-    /// It knows the arguments itself.
+    /// The server, which knows the arguments itself.
     Server(Arc<UpstreamServer>),
 }
 
-/// Who suggests values, and what for. None for what exists but has no suggestions.
+/// The source of suggestions, and what they are for. None if that exists but has no suggestions.
 fn find_completer(
     server: &ServerContext,
     principal: &Principal,

@@ -1,5 +1,5 @@
-//! A request through rmcp that calls something: what it says is read from rmcp's context, and the end of its round becomes
-//! the result of its method.
+//! Handles a request through rmcp that calls something: reads its data from rmcp's context, and makes the result of its method
+//! from the end of the round.
 
 use super::call_result::{self, Remedies, asks_usage};
 use super::keyed_call::{self, KeyedRequest};
@@ -75,12 +75,13 @@ async fn serve(
     let (name, task) = (Arc::from(name), None);
     let request = RoundRequest { method, name, target, context: call, parent, resumes, input, served, follower, task };
     if let Some(key) = key {
-        // Over HTTP, this protocol cancels a request by closing its connection, which is also how connections are lost.
+        // Over HTTP, a client of this protocol version cancels a request by closing the connection, and a lost connection looks
+        // the same.
         let outlives_request = stateless && is_http(&context.extensions);
         let keyed = KeyedRequest { key, request, answering, stateless, calls_tools, outlives_request };
         return keyed_call::serve(server, keyed).await;
     }
-    // Without a key, nobody knows what the call had done; a parked call has recorded it.
+    // Without a key, nobody knows what the call has done, except for a parked call, which has recorded it.
     if Interrupted::is_in(&context.extensions) && answering.is_tool && request.resumes.is_none() {
         return repeated::interrupted(server);
     }

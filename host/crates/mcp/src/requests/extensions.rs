@@ -34,7 +34,7 @@ pub(crate) async fn call(
             json!({ "_meta": { key: id } })
         }
         STEER_METHOD => json!(steer::steer(server, &principal, params(request)?).await?),
-        // rmcp passes on here what it does not understand, too.
+        // rmcp passes on here also requests that it does not understand.
         _ => {
             let wrong = wrong_params(&request.method, request.params.as_ref(), is_stateless(&context));
             return Err(wrong.unwrap_or_else(|| ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None)));

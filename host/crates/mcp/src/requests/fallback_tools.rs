@@ -50,7 +50,7 @@ async fn call_task_tool(
 ) -> Result<CallToolResult, TaskError> {
     if name == TASK_CANCEL {
         server.tasks.cancel(principal, &id).await?;
-        // The call ends in a moment.
+        // Waits a moment, because the call ends soon after it is cancelled.
         wait_for_end(server, principal, &id, Duration::from_secs(1)).await?;
     }
     if name == TASK_RESULT {
@@ -78,7 +78,7 @@ fn failed(why: &Value) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
-/// The task, when it has ended or the time is over.
+/// Returns the task when it has ended, or when the time is over.
 async fn wait_for_end(
     server: &ServerContext,
     principal: &Principal,

@@ -1,5 +1,5 @@
-//! Calls with idempotency keys: the first request of a key runs the call, and how it ended is stored before it is answered.
-//! Every later one gets the same answer.
+//! Calls with idempotency keys: the first request of a key runs the call, and its end is stored before the response is sent.
+//! Every later request gets the same response.
 
 use super::call_result::{CallResult, Remedies, error_to_json};
 use super::repeated::Repetition;
@@ -29,10 +29,10 @@ pub(super) struct KeyedRequest {
     pub(super) outlives_request: bool,
 }
 
-/// Runs the call, or answers as its first request was answered.
+/// Runs the call, or repeats the response to its first request.
 pub(super) async fn serve(server: &Arc<ServerContext>, keyed: KeyedRequest) -> Result<RoundResponse, ErrorData> {
     let keys = server.keys.clone();
-    // In a task of its own, so that it is stored how the call ended, whatever becomes of the request.
+    // This runs in its own task, so that the end of the call is stored even if the request is dropped.
     let served = keys.spawn(run(server.clone(), keyed));
     let failed = || ErrorData::internal_error(CallError::Internal.to_string(), None);
     served.await.unwrap_or_else(|_| Err(failed()))
@@ -66,7 +66,7 @@ async fn run(server: Arc<ServerContext>, keyed: KeyedRequest) -> Result<RoundRes
     let round = match round::begin(&server, request) {
         Ok(round) => round,
         Err(reason) => {
-            // A token that does not open any more stays so.
+            // A token that does not open now will not open later either.
             match claimed.is_resumed() {
                 true => claimed.end(idempotency::given_up("nobody answered in time, or too many calls waited")).await,
                 false => claimed.not_started().await,
@@ -83,7 +83,8 @@ async fn run(server: Arc<ServerContext>, keyed: KeyedRequest) -> Result<RoundRes
     }
 }
 
-/// Claims the key. One whose call had done nothing when its process was killed is free.
+/// Claims the key. If the process of its call was killed before the call had done anything, the key is set free and claimed
+/// again.
 async fn claim(
     server: &ServerContext,
     key: &CallKey,
@@ -102,7 +103,7 @@ async fn claim(
     }
 }
 
-/// Stores how the round ended, and answers its request.
+/// Stores how the round ended, and returns the response to its request.
 async fn settle(
     server: &ServerContext,
     claimed: ClaimedKey,
@@ -141,21 +142,21 @@ async fn settle(
             let result = to_json(result);
             claimed.park(token_of(&result), result).await;
         }
-        // A tool has no other results.
+        // Tools have no other results.
         Ok(RoundResponse::Complete(_) | RoundResponse::Task(_)) => {}
         Err(error) => claimed.fail(to_json(error)).await,
     }
     response
 }
 
-/// What is kept of a result.
+/// The part of a result that is stored.
 fn to_kept(result: &CallToolResult, most: u64) -> JsonObject {
     let Ok(object) = to_object(result) else { return idempotency::not_kept(0, None) };
     let bytes = Value::Object(object.clone()).to_string().len() as u64;
     if bytes <= most { object } else { idempotency::not_kept(bytes, object.get("_meta")) }
 }
 
-/// What resumes a call that asks.
+/// The token that resumes a call which asks something.
 fn token_of(asked: &JsonObject) -> String {
     let state = asked.get("requestState");
     let continuation = || asked.get("_meta")?.get(CLIENT_TOOLS)?.get("continuation");
@@ -167,7 +168,7 @@ fn to_json(value: &impl Serialize) -> JsonObject {
     serde_json::to_value(value).ok().and_then(|value| value.as_object().cloned()).unwrap_or_default()
 }
 
-/// A request that neither runs its call nor repeats one.
+/// The error for a request that neither runs its call nor repeats a response.
 fn refuse(server: &ServerContext, request: &RoundRequest, error: NoClaim) -> Result<RoundResponse, ErrorData> {
     let limits = server.keys.limits();
     let busy = match error {

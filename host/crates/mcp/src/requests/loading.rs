@@ -1,4 +1,4 @@
-//! Requests that arrive while plugins are being loaded.
+//! Makes requests wait that arrive while plugins are being loaded.
 
 use crate::client::progress_token::ProgressToken;
 use crate::server_context::ServerContext;
@@ -11,8 +11,8 @@ use std::time::Duration;
 /// Time between two messages to a client that waits.
 const PROGRESS: Duration = Duration::from_secs(1);
 
-/// Waits until the catalog has what a request names, or nothing is loaded any more that could bring it, or the request is
-/// cancelled. The client is told what it waits for, if it asked for progress. False if there was nothing to wait for.
+/// Waits until the catalog has what a request names, or no plugin that could bring it is being loaded any more, or the request
+/// is cancelled. If the client asked for progress, it is notified what it waits for. False if there was nothing to wait for.
 pub(crate) async fn wait_until(
     server: &ServerContext,
     found: impl Fn(&Catalog) -> bool,
@@ -31,9 +31,9 @@ pub(crate) async fn wait_until(
     true
 }
 
-/// Tells the client what is being loaded, again and again. Never ends.
+/// Notifies the client again and again what is being loaded. Never ends.
 async fn report(server: &ServerContext, context: &RequestContext<RoleServer>) {
-    // A token that cannot be given back is refused by the call itself.
+    // A token that cannot be sent back is refused later by the call itself.
     let Ok(Some(token)) = ProgressToken::from_context(context) else { return std::future::pending().await };
     for progress in 1_u32.. {
         tokio::time::sleep(PROGRESS).await;
@@ -47,7 +47,7 @@ async fn report(server: &ServerContext, context: &RequestContext<RoleServer>) {
         let report = ProgressReport { done: f64::from(progress), total: None, message: Some(text) };
         let mut notification = token.notification(report, JsonObject::new());
         notification.extensions_mut().insert(OriginatingRequestId(context.id.clone()));
-        // A client that is gone cancels the request.
+        // If the client is gone, its request is cancelled anyway.
         let _ = context.peer.send_notification(notification).await;
     }
 }

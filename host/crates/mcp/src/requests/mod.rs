@@ -1,4 +1,4 @@
-//! The methods of the protocol, one file each, and the way of a request that calls a plugin.
+//! The methods of the protocol, one file each, and the steps of a request that calls a plugin.
 
 pub(crate) mod call_result;
 pub(crate) mod completion;

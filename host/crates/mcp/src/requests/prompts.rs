@@ -31,13 +31,13 @@ pub(crate) async fn list(
     reading.note(lists.catalog.number(), page.as_ref());
     let (mut prompts, mut names) = (lists.prompts.clone(), DistinctNames::default());
     for (name, entry) in lists.catalog.prompts() {
-        // The catalog has none that may be taken for another.
+        // The catalog has no prompts that could be mistaken for each other.
         let _ = names.insert(name, &entry.plugin().id().name.to_string());
     }
     for (name, prompt) in lists.catalog.upstream_prompts() {
         let _ = names.insert(name, &prompt.server.id.name.to_string());
     }
-    // A prompt of a plugin or server hides a published one that may be taken for it.
+    // A published prompt is hidden if it could be mistaken for one of a plugin or server.
     let published = server.principal_store.list_prompts(principal).into_iter();
     prompts.extend(published.filter(|it| names.insert(&it.name, &it.source.plugin).is_ok()).map(published::to_prompt));
     prompts.sort_by(|a, b| a.name.cmp(&b.name));
@@ -105,7 +105,7 @@ pub(super) fn unknown_prompt(catalog: &Catalog, name: &str) -> ErrorData {
     ErrorData::invalid_params(text, None)
 }
 
-/// The protocol has no other arguments. Which ones a server's prompt has, the server checks.
+/// The protocol allows only text arguments. Which arguments a server's prompt has is checked by that server.
 fn only_text(given: JsonObject) -> Result<Vec<(String, String)>, ErrorData> {
     let text = |(name, value): (String, Value)| match value {
         Value::String(text) => Ok((name, text)),

@@ -1,4 +1,4 @@
-//! The answer to a request whose call was made before, under the same idempotency key.
+//! Responds to a request whose call was already made under the same idempotency key.
 
 use super::call_result::{CallResult, Remedies};
 use super::round_response::RoundResponse;
@@ -51,7 +51,7 @@ impl Repetition<'_> {
         Ok(RoundResponse::Complete(CallResult::Tool(parse(self.marked(result))?)))
     }
 
-    /// The same questions, under the same token.
+    /// Asks the same questions again, under the same token.
     fn parked(&self, token: &str, result: JsonObject) -> Result<RoundResponse, ErrorData> {
         let calls_tools = result.get("resultType").is_some_and(|kind| kind == CLIENT_TOOLS);
         let kind = if calls_tools { ResumeToken::Continuation } else { ResumeToken::RequestState };
@@ -66,7 +66,7 @@ impl Repetition<'_> {
         Ok(RoundResponse::InputRequired(asked))
     }
 
-    /// The task, as its first request was told of it; its result, if this client cannot follow tasks. None if there is no such
+    /// The task in the form of the first response, or its result if this client cannot follow tasks. None if there is no such
     /// task.
     async fn task(&self, id: &str) -> Result<Option<RoundResponse>, ErrorData> {
         let task = match self.server.tasks.get(self.principal, id).await {
@@ -89,7 +89,7 @@ impl Repetition<'_> {
         }))
     }
 
-    /// With what is this request's own in its `_meta`.
+    /// Marks the result as repeated, with this request's own values in its `_meta`.
     fn marked(&self, mut result: JsonObject) -> JsonObject {
         let meta = result.entry("_meta").or_insert_with(|| JsonObject::new().into());
         let Some(meta) = meta.as_object_mut() else { return result };
@@ -106,7 +106,7 @@ impl Repetition<'_> {
     }
 }
 
-/// The answer to a request without a key whose call an earlier process had begun.
+/// The response to a request without a key whose call an earlier process had begun.
 pub(super) fn interrupted(server: &ServerContext) -> Result<RoundResponse, ErrorData> {
     let mut result = outcome_unknown_without_key();
     if let Some(Value::Object(meta)) = result.get_mut("_meta") {
@@ -115,7 +115,7 @@ pub(super) fn interrupted(server: &ServerContext) -> Result<RoundResponse, Error
     Ok(RoundResponse::Complete(CallResult::Tool(parse(result)?)))
 }
 
-/// What was stored has the form of the protocol's types.
+/// Parses a stored value, which has the form of the protocol's types.
 fn parse<T: DeserializeOwned>(stored: JsonObject) -> Result<T, ErrorData> {
     serde_json::from_value(stored.into()).map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }

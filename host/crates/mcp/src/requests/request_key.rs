@@ -8,7 +8,7 @@ use rmcp::ErrorData;
 use rmcp::model::RequestMetaObject;
 use serde_json::Value;
 
-/// The key in `_meta`, or else in the argument that the operator named.
+/// The key in `_meta`, or otherwise in the argument that the operator has configured.
 pub(super) fn read(
     principal: &Principal,
     name: &str,

@@ -117,7 +117,7 @@ fn find(catalog: &Catalog, uri: &str) -> Result<CallTarget, ErrorData> {
     }
 }
 
-/// Who asked for a resource by one address gets it by the same one.
+/// Returns the contents under the address by which the client has asked for the resource.
 fn as_asked_for(mut result: ReadResourceResult, catalog: &Catalog, asked: &str) -> ReadResourceResult {
     let Some(ResourceOwner::Server(server, own)) = catalog.resource_owner(asked) else { return result };
     let address = catalog.address_of(&server.id.name, own);
@@ -132,7 +132,7 @@ fn as_asked_for(mut result: ReadResourceResult, catalog: &Catalog, asked: &str) 
     result
 }
 
-/// rmcp chooses the error code, which depends on the revision of the protocol.
+/// rmcp chooses the error code, which depends on the version of the protocol.
 fn unknown_resource(uri: &str) -> ErrorData {
     let text = format!("no resource `{}`; resources/list lists the available ones", printable(uri));
     not_found(text, uri)

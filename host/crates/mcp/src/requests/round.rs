@@ -1,5 +1,5 @@
 //! One round of a call: a request begins the call or resumes a parked one, and serves it until it is done or asks something.
-//! How the request arrived is unknown here.
+//! This code does not know how the request arrived.
 
 use super::call_result::check_capabilities;
 use super::task_call::{self, TaskAnswer, TaskFollower};
@@ -28,7 +28,7 @@ use runtime::journal::{CallJournal, EffectGuard};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a request says of a call.
+/// The parameters of a request that begins or resumes a call.
 pub(crate) struct RoundRequest {
     pub(crate) method: &'static str,
     /// The name or URI that is called.
@@ -40,17 +40,17 @@ pub(crate) struct RoundRequest {
     pub(crate) resumes: Option<(String, ResumeToken)>,
     pub(crate) input: RequestInput,
     pub(crate) served: ServedRequest,
-    /// Who follows the call if it becomes a task.
+    /// Who can follow the call if it becomes a task.
     pub(crate) follower: TaskFollower,
-    /// What the call is for its idempotency key, if it has one.
+    /// The call's claim on its idempotency key, if it has one.
     pub(crate) task: Option<KeyedCall>,
 }
 
-/// The call of an idempotency key.
+/// The claim of a call on its idempotency key.
 pub(crate) struct KeyedCall {
-    /// The id that its task has, if it becomes one.
+    /// The id of its task, if it becomes one.
     pub(crate) task: String,
-    /// Notes its first effect.
+    /// Records the first effect of the call.
     pub(crate) guard: EffectGuard,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct KeyedCall {
 #[allow(clippy::large_enum_variant, reason = "most rounds end a call, which a box would cost an allocation")]
 pub(crate) enum RoundOutcome {
     Finished(FinishedCall, ChunkRecord),
-    /// The call has run and cannot go on, although its error is one of calls that were not started.
+    /// The call has run and cannot go on, although its error is one that calls have which were not started.
     GivenUp(FinishedCall, ChunkRecord),
     /// Nothing has run for this request.
     NotBegun(ErrorData),
@@ -71,14 +71,14 @@ pub(crate) enum RoundOutcome {
 /// A round that has begun.
 pub(crate) type RunningRound = BoxFuture<'static, Result<RoundOutcome, ErrorData>>;
 
-/// Takes the parked call, or begins one. The error is a sentence for the client; nothing has changed then.
+/// Takes out the parked call, or begins a new one. The error is a sentence for the client; in that case nothing has changed.
 pub(crate) fn begin(server: &Arc<ServerContext>, mut request: RoundRequest) -> Result<RunningRound, &'static str> {
     if let Some((token, kind)) = request.resumes.take() {
         return resume(server, request, &token, kind);
     }
     let RoundRequest { method, name, target, context, parent, input, served, follower, task, .. } = request;
     let (task, guard) = task.map(|KeyedCall { task, guard }| (task, guard)).unzip();
-    // A call within another one cannot be taken up without that one. What becomes of a key's call is known by its key.
+    // A nested call cannot be taken up without its parent. The outcome of a call with a key is found under its key.
     let kept = server.parked_calls.are_stored() && parent.is_none();
     let stream = served.stream.clone().filter(|_| kept && guard.is_none());
     let waiting = served.stream.as_ref().and_then(ResumableStream::take_resumed);
@@ -145,7 +145,7 @@ pub(crate) fn begin(server: &Arc<ServerContext>, mut request: RoundRequest) -> R
     }
 }
 
-/// Goes on with a parked call.
+/// Resumes a parked call.
 fn resume(
     server: &Arc<ServerContext>,
     request: RoundRequest,
@@ -201,14 +201,14 @@ fn resume(
     })
 }
 
-/// What the token of a call is bound to.
+/// The data that a call's token is bound to.
 pub(super) fn binding(method: &str, name: &str, target: &CallTarget, context: &CallContext) -> RequestBinding {
     let (arguments, key) = (target.arguments(), context.idempotency_key.as_deref());
     RequestBinding::new(&context.principal, method, name, &arguments, target.version(), key)
 }
 
-/// Takes up a call that was parked elsewhere: it runs again, and comes to where it was by its journal, which has the steps of
-/// the record then.
+/// Takes up a call that was parked elsewhere: it runs again, and its journal, which has the steps of the record, brings it back
+/// to where it was.
 fn take_up(
     server: &Arc<ServerContext>,
     mut stored: ParkedRecord,
@@ -229,19 +229,19 @@ fn take_up(
     Ok((started.live(server, target, context, None, input), stored))
 }
 
-/// What a call has before it runs.
+/// The parts of a call that are made before it runs.
 pub(super) struct PreparedCall {
     running: RunningCallGuard,
     steering: Option<Steering>,
     pub(super) record: ChunkRecord,
     stateless: bool,
     journal: CallJournal,
-    /// Of a call that may become a task.
+    /// The fuel account of a call that may become a task.
     fuel: Option<FuelAccount>,
 }
 
 impl PreparedCall {
-    /// From now on the call is among the running ones. `name` is the one that its client called.
+    /// Adds the call to the running ones. `name` is the name that its client called.
     pub(super) fn register(
         server: &ServerContext,
         name: &Arc<str>,
@@ -257,7 +257,7 @@ impl PreparedCall {
         Self { running, steering, record, stateless, journal, fuel }
     }
 
-    /// The call, which runs when it is served.
+    /// Makes the live call, which runs only when it is served.
     pub(super) fn live(
         self,
         server: &Arc<ServerContext>,
@@ -271,7 +271,7 @@ impl PreparedCall {
         let own = (journal.clone(), fuel, steering);
         let (link, end) = ClientEnd::link(lanes, principal, stateless, overflow, record, input, own);
         let request = CallRequest { context, link, parent, journal };
-        // Boxed, because an async block would hold what it awaits twice for as long as the call is parked.
+        // Boxed, because an async block would hold the awaited future twice for as long as the call is parked.
         LiveCall::new(Box::pin(run(server.runner.clone(), running, target, request)), end)
     }
 }
@@ -297,14 +297,14 @@ struct LiveRound {
     correlation_id: Option<String>,
     binding: RequestBinding,
     served: ServedRequest,
-    /// Keeps the call while it waits on its stream.
+    /// Stores the call while it waits on its stream.
     keeper: Option<CallKeeper>,
     /// The task that it may become.
     begins: Option<(TaskFollower, NewTask)>,
 }
 
 impl LiveRound {
-    /// The call is a task from the start.
+    /// Begins the call as a task at once.
     async fn begin_task(self, server: Arc<ServerContext>, live: LiveCall) -> Result<RoundOutcome, ErrorData> {
         let Some((follower, new)) = self.begins else {
             return Ok(RoundOutcome::NotBegun(task_call::needs_extension()));

@@ -1,4 +1,4 @@
-//! The end of a round becomes the result of its method.
+//! Makes the result of a method from the end of a round.
 
 use super::call_result::{self, CallResult, Remedies};
 use super::round::RoundOutcome;
@@ -9,15 +9,15 @@ use rmcp::ErrorData;
 use rmcp::model::{CreateTaskResult, InputRequiredResult};
 use runtime::engine::{is_large, work_in_pool_if_large};
 
-/// The answer to a request.
+/// The response to a request.
 pub(crate) enum RoundResponse {
     Complete(CallResult),
     InputRequired(InputRequiredResult),
-    /// Only `tools/call` has it.
+    /// Only `tools/call` has this response.
     Task(CreateTaskResult),
 }
 
-/// How a request is answered.
+/// What the form of a response depends on.
 pub(super) struct Answering {
     pub(super) is_tool: bool,
     pub(super) remedies: Remedies,

@@ -9,11 +9,10 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde_json::json;
 use std::time::Duration;
 
-/// How long a numbered message waits for a call that runs again.
+/// How long a numbered message waits for a call that runs again to catch up.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Sends a message to a running call. For the call of a task that does not run at the moment, the
-/// message is kept.
+/// Sends a message to a running call. If the message is for the call of a task that does not run at the moment, it is kept.
 pub(crate) async fn steer(
     server: &ServerContext,
     principal: &Principal,
@@ -21,7 +20,7 @@ pub(crate) async fn steer(
 ) -> Result<Steered, ErrorData> {
     let steered = try_steer(server, principal, params.clone()).await;
     match params.of_one_call() {
-        // It may have been suspended while it was spoken to. Now that it does not run, it is told to stay.
+        // The call may have been suspended just before. Now that it does not run, this second attempt makes it go on and stay.
         Some((call, _)) if steered.is_err() && !server.running_calls.has(principal, call) => {
             try_steer(server, principal, params).await
         }
@@ -38,14 +37,14 @@ async fn try_steer(server: &ServerContext, principal: &Principal, params: SteerP
             return Ok(Steered { call: call.to_owned(), next: None });
         }
         if is_numbered {
-            // If it does not come to there, it says so.
+            // If the call does not catch up in time, it reports that itself.
             let _ = tokio::time::timeout(PATIENCE, server.running_calls.caught_up(principal, call)).await;
         }
     }
     server.running_calls.steer(principal, params)
 }
 
-/// A call of the tool `steer_call`.
+/// Handles a call of the tool `steer_call`.
 pub(crate) async fn call_tool(server: &ServerContext, principal: &Principal, arguments: JsonObject) -> CallToolResult {
     let params = serde_json::from_value(arguments.into()).map_err(|error| error.to_string());
     let steered = match params {

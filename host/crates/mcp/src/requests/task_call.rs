@@ -1,4 +1,4 @@
-//! Calls that become tasks: which ones, when, and what their requests are answered.
+//! Calls that become tasks: which ones, when, and how their requests are answered.
 
 use super::call_result::{self, CallResult, Remedies, check_capabilities};
 use crate::calls::live::{Leave, LiveCall};
@@ -15,18 +15,18 @@ use runtime::imports::{Abilities, CallContext, Execution};
 use serde_json::json;
 use std::sync::Arc;
 
-/// Who follows a call that becomes a task.
+/// Who can follow a call that becomes a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TaskFollower {
-    /// The call has to end with its request.
+    /// Nobody can, so the call has to end with its request.
     Nobody,
     /// A client that declares the extension.
     Extension(Remedies),
-    /// A client that reads resources and calls the host's own tools.
+    /// A client without the extension, which can read resources and call the host's own tools.
     Fallback,
 }
 
-/// What a request is answered whose call goes on as a task.
+/// The response to a request whose call goes on as a task.
 pub(crate) enum TaskAnswer {
     Created(CreateTaskResult),
     /// For a client that does not know tasks.
@@ -48,7 +48,7 @@ pub(super) fn is_task_only(target: &CallTarget) -> bool {
     target.tool().is_some_and(|tool| tool.execution == Execution::TaskOnly)
 }
 
-/// The task that a call may become; none if nobody would follow it.
+/// The task that a call may become; none if nobody could follow it.
 pub(super) fn begins(
     name: &str,
     target: &CallTarget,
@@ -61,12 +61,12 @@ pub(super) fn begins(
     let tool = target.tool()?;
     match follower {
         TaskFollower::Nobody => return None,
-        // Clients refuse a result without the structured content that the tool's schema promises. Tools that say that they may
-        // run long are listed without it.
+        // Clients refuse a result without the structured content that the tool's schema promises. A tool that declares that it
+        // may run long is listed without a schema.
         TaskFollower::Fallback if tool.output_schema.is_some() && tool.execution == Execution::Inline => return None,
         TaskFollower::Fallback | TaskFollower::Extension(_) => {}
     }
-    // Nobody answers what a task asks whose client does not know tasks.
+    // If its client does not know tasks, nobody answers the questions of the task.
     let (abilities, declaration) = match follower {
         TaskFollower::Extension(_) => (input.abilities(), input.declaration()),
         TaskFollower::Fallback | TaskFollower::Nobody => (Abilities::default(), None),
@@ -86,7 +86,7 @@ pub(super) fn begins(
     Some((follower, new))
 }
 
-/// For a tool that is only called as a task, when the client cannot follow one.
+/// The error for a tool that can only be called as a task, if the client cannot follow one.
 pub(super) fn needs_extension() -> ErrorData {
     let mut error = ErrorData::missing_required_client_capability(ClientCapabilities::builder().enable_tasks().build());
     error.message =
@@ -96,7 +96,7 @@ pub(super) fn needs_extension() -> ErrorData {
     error
 }
 
-/// When a call leaves its request, with the task that takes it over.
+/// Resolves when a call leaves its request, to the task that takes it over.
 pub(super) fn leave(tasks: Arc<Tasks>, new: NewTask) -> Leave<CreatedTask> {
     Box::pin(async move {
         tokio::time::sleep(tasks.limits().inline).await;
@@ -113,7 +113,7 @@ pub(super) fn leave(tasks: Arc<Tasks>, new: NewTask) -> Leave<CreatedTask> {
     })
 }
 
-/// The call goes on as a task, and its request is answered.
+/// Lets the call go on as a task, and makes the response to its request.
 pub(super) async fn hand_over(
     server: &Arc<ServerContext>,
     live: LiveCall,
@@ -124,7 +124,7 @@ pub(super) async fn hand_over(
     let remedies = match follower {
         TaskFollower::Extension(remedies) => remedies,
         TaskFollower::Nobody | TaskFollower::Fallback => {
-            // Nobody answers it from now on.
+            // From now on, nobody answers its questions.
             view.set_request(RequestInput::default());
             Remedies::Withheld
         }
@@ -137,7 +137,7 @@ pub(super) async fn hand_over(
     Ok(answer(&id, &task, follower, meta))
 }
 
-/// What a request is answered whose call is this task.
+/// The response to a request whose call is this task.
 pub(super) fn answer(id: &str, task: &TaskRecord, follower: TaskFollower, mut meta: MetaObject) -> TaskAnswer {
     if let TaskFollower::Extension(_) = follower {
         return TaskAnswer::Created(CreateTaskResult::new(task.to_task(id)).with_meta(meta));
@@ -149,13 +149,13 @@ pub(super) fn answer(id: &str, task: &TaskRecord, follower: TaskFollower, mut me
          result, task_status to see how it stands, task_cancel to end it. The resource {uri} shows the same.",
         task.tool
     );
-    // No link to the resource: some clients fail at a result that has one, and others leave it out.
+    // The result has no link to the resource, because some clients fail at such a result, and others leave the link out.
     let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
     result.meta = Some(meta);
     TaskAnswer::Text(result)
 }
 
-/// The answer that the call's request would have got.
+/// Makes the response that the call's request would have got.
 pub(super) fn finish(server: Arc<ServerContext>, remedies: Remedies) -> Finish {
     Box::new(move |call, record| {
         async move {

@@ -14,7 +14,7 @@ use rmcp::service::{RequestContext, RoleServer, ServiceError};
 use serde_json::Value;
 use tokio::sync::broadcast::Receiver;
 
-/// Lasts until the client goes away or the server stops. Returns what the result's `_meta` says of the subscription.
+/// Serves the subscription until the client goes away or the server stops. Returns the `_meta` of the result.
 pub(super) async fn run(
     server: &ServerContext,
     principal: &Principal,
@@ -23,7 +23,7 @@ pub(super) async fn run(
 ) -> Result<(String, Value), ErrorData> {
     let to = shown_to(context)?;
     let _guard = server.subscriptions.enter(principal)?;
-    // From here on no change is missed.
+    // Subscribed before the tasks are read, so that no change is missed.
     let changes = server.changes.subscribe();
     let _wanted = want(&server.changes, principal, &subscription.filter);
     let notifier = TaskNotifier(context);
@@ -52,7 +52,7 @@ async fn forward(
     }
     let accepted: Vec<String> = tasks.iter().map(|(id, _)| id.clone()).collect();
     notifier.acknowledge(&subscription, &accepted).await?;
-    // Its client may have asked for the task before the subscription, and would not learn what changed in between.
+    // Its client may have read the task before it subscribed, and would miss the changes in between.
     let show = |task: &TaskRecord, id: &str| {
         let ShownTask { task, calls } = server.tasks.show(task, id, to);
         (task, calls.map(in_tasks::to_meta))

@@ -1,4 +1,4 @@
-//! A task as a resource, for clients that do not know tasks.
+//! Shows a task as a resource, for clients that do not know tasks.
 
 use super::tasks::to_error;
 use crate::listing::published;
@@ -11,7 +11,7 @@ use runtime::imports::ResourceBody;
 use serde_json::{Value, json};
 use services::principal_store::{ResourceSnapshot, RunLog};
 
-/// Reads `portcullis://tasks/<id>`; `rest` is what comes after the prefix. None if this principal has no such task.
+/// Reads `portcullis://tasks/<id>`; `rest` is the part after the prefix. None if this principal has no such task.
 pub(super) async fn read(
     server: &ServerContext,
     principal: &Principal,
@@ -32,7 +32,7 @@ pub(super) async fn read(
     Ok(Some(published::to_read_result(snapshot, server.meta(None))))
 }
 
-/// How a task stands: what `tasks/get` says, with the tool, and the log of its output while it is kept.
+/// The state of a task: the content of `tasks/get`, with the tool, and with the log of its output while that is kept.
 pub(super) async fn document(
     server: &ServerContext,
     principal: &Principal,
@@ -47,7 +47,7 @@ pub(super) async fn document(
     let asked = query.map_or_else(|| log.clone(), |query| format!("{log}?{query}"));
     let run = match server.principal_store.read(principal, &asked) {
         Some(ResourceSnapshot { body: ResourceBody::Text(text), .. }) => serde_json::from_str(&text).ok(),
-        // The log is in memory, and kept for some time only.
+        // The log is in memory, and is kept only for some time. After that, the stored output is used.
         _ => server.tasks.output(id).await?.and_then(|text| after(&text, query)),
     };
     if let Some(Value::Object(run)) = run {
@@ -58,7 +58,7 @@ pub(super) async fn document(
     Ok(document)
 }
 
-/// The part of a stored log that is asked for, as the log itself would give it.
+/// The requested part of a stored log, in the form in which the log itself would return it.
 fn after(text: &str, query: Option<&str>) -> Option<Value> {
     let mut run: Value = serde_json::from_str(text).ok()?;
     let Some(query) = query else { return Some(run) };

@@ -1,4 +1,4 @@
-//! Makes the calls of stored tasks again, as their requests made them.
+//! Makes the calls of stored tasks again, in the same way as their requests have made them.
 
 use super::call_result::Remedies;
 use super::round::PreparedCall;
@@ -18,7 +18,7 @@ use runtime::imports::{CallContext, SteeringMessage};
 use services::principal_store::RunLog;
 use std::sync::{Arc, Weak};
 
-/// The calls of a server's tasks. Tasks and server refer to each other, and this is the weak side.
+/// Makes the calls of a server's tasks. Tasks and server refer to each other, and this reference is the weak one.
 pub(crate) struct TaskCalls(Weak<ServerContext>);
 
 impl TaskCalls {
@@ -88,7 +88,7 @@ async fn make(server: &Arc<ServerContext>, earlier: EarlierRun) -> MadeCall {
     let arguments =
         serde_json::from_str(&arguments).map_err(|_| NotMade::Never("its arguments cannot be read".into()))?;
     let Ok(target) = tools::find(server, &tool, arguments) else {
-        // Whoever has made a mistake in the configuration may correct it.
+        // The operator may still correct a mistake in the configuration, so the task is not ended.
         return Err(NotMade::NotYet(format!("its tool `{tool}` is not there; it goes on when its plugin is loaded")));
     };
     if target.version() != version {

@@ -37,7 +37,7 @@ pub(crate) async fn get(
     Ok(result)
 }
 
-/// Who sends this request.
+/// Whom the response to this request shows a task to.
 pub(super) fn shown_to(context: &RequestContext<RoleServer>) -> Result<ShownTo, ErrorData> {
     Ok(if in_tasks::declares_calls(context)? { ShownTo::ClientWithTools } else { ShownTo::Others })
 }

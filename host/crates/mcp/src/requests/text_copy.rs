@@ -1,25 +1,26 @@
-//! Shortens the text copy of a large structured result, so that clients can take the message.
+//! Shortens the text copy of a large structured result, so that clients accept the message.
 //!
-//! A tool with structured content should give the same as text, for clients that know only text (2026-07-28, tools, "structured
-//! content"). Of a large result that is one copy too many: the Python SDK refuses an event of more than 1 MiB over HTTP.
+//! A tool with structured content should return the same as text, for clients that know only text (2026-07-28, tools,
+//! "structured content"). For a large result that is one copy too many: over HTTP, the Python SDK refuses an event of more than
+//! 1 MiB.
 
 use crate::json_size::take_json_size;
 use bytesize::ByteSize;
 use rmcp::model::ContentBlock;
 use serde_json::Value;
 
-/// A message that every client takes.
+/// The size of a message that every client accepts.
 const MAX_MESSAGE: usize = 1 << 20;
-/// Room for `_meta` and what else is around a result.
+/// Room for `_meta` and everything else around a result.
 const AROUND: usize = 64 << 10;
-/// What is left of a copy, in bytes.
+/// The size of a shortened copy, in bytes.
 const BEGINNING: usize = 16 << 10;
 
 /// Shortens the copy if the message would be too large for some clients.
 pub(crate) fn shorten_copy(content: &mut [ContentBlock], structured: Option<&Value>) {
     let Some(structured) = structured else { return };
     let long = |block: &ContentBlock| matches!(block, ContentBlock::Text(text) if text.text.len() > BEGINNING);
-    // Most results are small: nothing is measured then.
+    // Most results are small, and their size need not be measured.
     if !content.iter().any(long) {
         return;
     }

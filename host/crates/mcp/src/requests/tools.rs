@@ -61,7 +61,7 @@ pub(crate) async fn call(
     }
 }
 
-/// Waits for a tool while plugins are being loaded that may have it.
+/// Waits for a tool while plugins that may have it are being loaded.
 async fn wait_for_tool(
     server: &ServerContext,
     name: &str,
@@ -71,7 +71,8 @@ async fn wait_for_tool(
     if !loading::wait_until(server, has_tool, context).await {
         return Ok(());
     }
-    // When the transport of HTTP looked, it could not compare headers with arguments.
+    // When the HTTP transport read the request, the tool was not there, so the transport could not compare headers with
+    // arguments.
     match request_context::is_http(&context.extensions) && server.lists().reads_headers(name) {
         true => Err(ErrorData::internal_error("the plugin of this tool was just loaded; send the request again", None)),
         false => Ok(()),

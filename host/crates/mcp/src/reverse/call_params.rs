@@ -1,4 +1,4 @@
-//! The parameters of a reverse call: what the plugin passed, checked, and what the client receives.
+//! The parameters of a reverse call: checks what the plugin has passed, and makes what the client receives.
 
 use crate::client_tools::DeclaredTool;
 use platform::text::truncate_chars;

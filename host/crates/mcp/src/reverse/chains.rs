@@ -110,7 +110,7 @@ impl BudgetSource for ChainShare {
 
     fn settle(&self, usage: BudgetUsage, time: Duration) {
         let Some(reserved) = self.reserved.get() else { return };
-        // It ran in a request of its own.
+        // The call ran in a request of its own, so its CPU time counts as used elsewhere.
         self.entry.budget.settle(*reserved, BudgetUsage { elsewhere: usage.cpu, ..usage });
         let mut left = self.entry.time_left.lock();
         *left = left.saturating_sub(time);

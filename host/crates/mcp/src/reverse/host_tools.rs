@@ -1,4 +1,4 @@
-//! The host's own tools alone, for calls whose client declared no tools and is asked nothing.
+//! Gives a call only the host's own tools, if its client declared no tools and cannot be asked anything.
 
 use async_trait::async_trait;
 use protocol::names::CLIENT_TOOLS;
@@ -33,7 +33,7 @@ impl ToolCaller for HostToolsOnly {
     }
 }
 
-/// For a tool that the host does not have, when the client declared none.
+/// The error for a tool that the host does not have, if the client declared none.
 pub(super) fn undeclared_error(name: &str) -> AgentError {
     AgentError::NotSupported(format!(
         "this host has no tool `{name}`, and the client of this call has declared none of its own, as clients can with the \

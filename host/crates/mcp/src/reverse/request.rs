@@ -1,4 +1,4 @@
-//! Lane `request`: the server sends a request on the stream of the request that the call belongs to (2025-11-25).
+//! Lane `request`: the server sends the call as a request on the stream of the request that it belongs to (2025-11-25).
 
 use super::outcome;
 use crate::client::pending::PendingReverseCall;
@@ -34,7 +34,7 @@ pub(crate) async fn send(peer: Peer<RoleServer>, mut call: PendingReverseCall, e
     });
 }
 
-/// Waits until nobody waits for the answer.
+/// Returns when the call has stopped waiting for the answer, or `ended` is cancelled.
 async fn abandoned(call: &mut PendingReverseCall, ended: &CancellationToken) {
     tokio::select! {
         () = call.answer.closed() => {}
@@ -46,7 +46,7 @@ fn to_value(result: ClientResult) -> Result<Value, AgentError> {
     serde_json::to_value(result).map_err(|error| AgentError::Failed(error.to_string()))
 }
 
-/// A JSON-RPC error in the extension's form.
+/// Converts a JSON-RPC error into the form of the extension.
 fn to_outcome(error: ErrorData) -> Result<Value, AgentError> {
     if error.code == ErrorCode::METHOD_NOT_FOUND {
         let text = format!("the client declared tools, but does not implement `{REVERSE_CALL_METHOD}`");

@@ -1,4 +1,4 @@
-//! Routes a reverse call to a tool of the host, of the client, or to somebody who stands in for one.
+//! Routes a reverse call to a tool of the host, a tool of the client, or the client's model or user that stands in for one.
 
 use super::call_params;
 use super::chains::CallChains;
@@ -19,7 +19,7 @@ use runtime::imports::{
     AgentError, AgentResult, AgentTool, BudgetKind, ClientError, Exhaustion, Origin, ReverseCall, ReverseOutcome, Tool,
     ToolCaller,
 };
-use runtime::journal::Again;
+use runtime::journal::Repeat;
 use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -27,16 +27,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
-/// How much longer a call waits than its channel does. The channel's own timeout comes first, so that the client learns
-/// that its answer is no longer awaited.
+/// How much longer a call waits than its channel. The channel's own timeout comes first, so that the client learns that its
+/// answer is not awaited any more.
 const CHANNEL_GRACE: Duration = Duration::from_secs(1);
 
 /// How a call reaches a tool of the client.
 enum Lane {
-    /// On this open channel.
+    /// Through the open channel with this name.
     Live(String),
-    /// Through the request that the call is served under: as its result (`retry`), or as a request on its stream
-    /// (`request`).
+    /// Through the request that serves the call: as its result (`retry`), or as a request on its stream (`request`).
     CurrentRequest,
 }
 
@@ -52,7 +51,7 @@ pub(crate) struct LaneRouter {
     next_key: AtomicU64,
 }
 
-/// What the reverse calls of all calls share.
+/// What all calls share for their reverse calls.
 #[derive(Clone)]
 pub(crate) struct LaneResources {
     /// The host's own tools.
@@ -108,21 +107,21 @@ impl LaneRouter {
         }
     }
 
-    /// In place of `lane` the one that the call's journal says, if it says one: asked in another one, a client that has run the
-    /// tool already would run it once more.
+    /// Replaces `lane` by the lane in the call's journal, if that has one: in another lane, a client that has run the tool
+    /// already would run it again.
     fn recorded_lane(&self, call: &ReverseCall, declaration: &ToolDeclaration, lane: Lane) -> Result<Lane, AgentError> {
         match (call.again, &lane) {
-            (Some(Again::Safe), Lane::Live(_)) if declaration.lanes.retry => Ok(Lane::CurrentRequest),
-            (Some(Again::Safe), Lane::Live(_)) => {
+            (Some(Repeat::Safe), Lane::Live(_)) if declaration.lanes.retry => Ok(Lane::CurrentRequest),
+            (Some(Repeat::Safe), Lane::Live(_)) => {
                 let why =
                     "the client opened its channel after the call had begun, and `retry` is not among its `lanes`";
                 Err(AgentError::NotSupported(why.into()))
             }
-            (Some(Again::Safe | Again::Unknown) | None, _) => Ok(lane),
+            (Some(Repeat::Safe | Repeat::Unsafe) | None, _) => Ok(lane),
         }
     }
 
-    /// What it has spent is what the client's tool used through calls into this host.
+    /// Calls a tool of the client. The cost in the outcome is what that tool has used through calls into this host.
     async fn call_client(&self, call: ReverseCall) -> ReverseOutcome {
         let chain = match self.resources.chains.open(&self.principal, &call.lineage, &call.budget, call.time_left()) {
             Ok(chain) => chain,
@@ -137,7 +136,7 @@ impl LaneRouter {
         ReverseOutcome { private, spent, ..ReverseOutcome::free(answer) }
     }
 
-    /// The client's answer, and whether it is private; an error if it was not asked.
+    /// Returns the client's answer and whether it is private, or an error if the client was not asked.
     async fn call_in_chain(
         &self,
         call: ReverseCall,
@@ -200,7 +199,7 @@ impl LaneRouter {
         })
     }
 
-    /// Unique in the call. In a journaled call it is the same whichever instance makes the call.
+    /// The key of the call, unique within the guest's call. With a journal, every run of the call makes the same key.
     fn key(&self, call: &ReverseCall) -> String {
         match call.journal.name() {
             Some(step) => format!("call-{step}"),
@@ -236,7 +235,7 @@ impl LaneRouter {
     ) -> Result<Value, AgentError> {
         let (answer, answered) = oneshot::channel();
         let ask = ask(answer);
-        // An earlier instance of the call may have asked for it.
+        // An earlier instance of the call may have asked this already.
         let was_asked = self.view.take_asked(&ask.key);
         if let Some(outcome) = self.view.take_outcome(&ask.key) {
             return Ok(outcome);
@@ -244,7 +243,7 @@ impl LaneRouter {
         if was_asked {
             return Err(no_outcome());
         }
-        // That task has ended if the call is cancelled.
+        // If sending fails, the task has ended, because the call is cancelled.
         self.queue
             .send(CallEvent::Request(Box::new(PendingRequest::ReverseCall(ask))))
             .await
@@ -287,17 +286,17 @@ impl ToolCaller for LaneRouter {
         }
     }
 
-    fn again(&self, name: &str, begun: Option<Again>) -> Again {
+    fn again(&self, name: &str, begun: Option<Repeat>) -> Repeat {
         let host = &self.resources.host;
         if host.find(name).is_ok() {
             return host.again(name, begun);
         }
-        // What an earlier run has begun goes on in its lane.
+        // A call that an earlier run has begun goes on in the same lane.
         begun.unwrap_or_else(|| match self.find_client_tool(name) {
-            // The client is asked again under the same key, and repeats what it has found out.
-            Ok((_, Lane::CurrentRequest)) if self.stateless => Again::Safe,
-            Ok(_) => Again::Unknown,
-            Err(_) => Again::Safe,
+            // The client is asked again under the same key, and repeats the outcome that it has.
+            Ok((_, Lane::CurrentRequest)) if self.stateless => Repeat::Safe,
+            Ok(_) => Repeat::Unsafe,
+            Err(_) => Repeat::Safe,
         })
     }
 
@@ -308,7 +307,7 @@ impl ToolCaller for LaneRouter {
                 if let Some(declaration) = self.view.declaration()
                     && let Some(tool) = declaration.tool(name)
                 {
-                    // It was within the limits when it was made.
+                    // The call was within the limits when it was made, so the result does not matter.
                     let _ = self.counter.count(&declaration, tool, 0);
                 }
             }
@@ -326,7 +325,8 @@ impl ToolCaller for LaneRouter {
                 return self.resources.host.call(call).await;
             }
             Err(AgentError::UnknownTool(_)) => {}
-            // It is a tool of the host that is not to be had at the moment: never one of the client's under its name.
+            // The tool belongs to the host and is not available at the moment. A tool of the client with the same name must not
+            // replace it.
             Err(error) => return ReverseOutcome::unasked(error),
         }
         let _running = self.view.begin_nested(&call.parent, None);
@@ -347,7 +347,7 @@ impl ToolCaller for LaneRouter {
     }
 }
 
-/// The call could not start to wait.
+/// The error of a call that could not start to wait.
 fn wait_error(error: ClientError) -> AgentError {
     match error {
         ClientError::Exhausted(exhaustion) => AgentError::Exhausted(exhaustion),

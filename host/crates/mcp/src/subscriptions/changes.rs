@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
-/// The first change is notified at once; the next not before this has passed.
+/// The first change is notified at once, the next one only after this time.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Changes coalesced into one set. Bounds the work between two notifications.
 const MAX_COALESCED: usize = 1_024;
@@ -24,12 +24,12 @@ pub(crate) struct ChangeSet {
     any_resource: bool,
 }
 
-/// Whether a list has changed, and which of it.
+/// Whether a list has changed, and in which way.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub(crate) struct ListChange {
     /// The newest catalog in which it changed.
     catalog: Option<u64>,
-    /// The part that the principal alone sees, or it is not known which.
+    /// Set if the change is in the part that only the principal sees, or if the part is unknown.
     is_own: bool,
 }
 
@@ -45,8 +45,8 @@ impl ListChange {
         self.is_own || self.catalog.is_some()
     }
 
-    /// Whether who has read the list of this catalog does not know of it. Some clients fail when a list is announced that they have
-    /// just read.
+    /// Whether this is new to a client that has read the list of this catalog. Some clients fail when a change is announced for
+    /// a list that they have just read.
     pub(crate) fn is_news_after(self, listed: Option<u64>) -> bool {
         self.is_own || self.catalog > listed
     }
@@ -57,7 +57,7 @@ impl ChangeSet {
         self.any_resource || self.uris.contains(uri)
     }
 
-    /// Waits for the next changes; none when there will be no more.
+    /// Waits for the next changes; none if there will be no more.
     pub(crate) async fn next(from: &mut Receiver<Change>, principal: &Principal) -> Option<Self> {
         loop {
             let mut changed = Self::default();
@@ -79,7 +79,7 @@ impl ChangeSet {
         }
     }
 
-    /// Call it after each notification.
+    /// Must be called after each notification.
     pub(crate) async fn pause() {
         tokio::time::sleep(PAUSE).await;
     }

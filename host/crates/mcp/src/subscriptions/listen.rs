@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use tokio::sync::broadcast::Receiver;
 use tokio_util::sync::CancellationToken;
 
-/// Open subscriptions of one principal. Each holds a connection open: bounds what a client takes that never closes any.
+/// Open subscriptions of one principal. Each holds a connection open. Bounds the cost of a client that never closes any.
 const MAX_OPEN: usize = 256;
 /// Resources of one subscription. Bounds its memory and its work for every change.
 pub(crate) const MAX_URIS: usize = 256;
@@ -48,7 +48,7 @@ pub(crate) async fn run(
     Ok(())
 }
 
-/// Listens for the resources of a filter, as long as what is returned lives.
+/// Requests changes of the resources of a filter, until the returned value is dropped.
 pub(crate) fn want(
     notifier: &ChangeNotifier,
     principal: &Principal,
@@ -86,7 +86,7 @@ async fn forward(
 #[derive(Default)]
 pub(crate) struct OpenSubscriptions(Mutex<HashMap<Principal, usize>>);
 
-/// One open subscription.
+/// Counts one open subscription until it is dropped.
 pub(crate) struct SubscriptionGuard<'a>(&'a OpenSubscriptions, Principal);
 
 impl OpenSubscriptions {

@@ -1,5 +1,5 @@
-//! `subscriptions/listen` with `taskIds`, which rmcp's filter has no field for. The transport passes such a request on under
-//! its own name as one that rmcp does not know; everything about it is served here.
+//! `subscriptions/listen` with `taskIds`, for which rmcp's filter has no field. The transport renames the filter of such a
+//! request, so that rmcp passes it on as one that it does not know; all of it is served here.
 
 use super::listen::accept_filter;
 use rmcp::ErrorData;
@@ -15,19 +15,20 @@ use std::collections::HashSet;
 pub(crate) const LISTEN_METHOD: &str = "subscriptions/listen";
 /// The field of a filter that names tasks.
 const TASK_IDS: &str = "taskIds";
-/// Under which name the filter of such a request is passed on.
+/// The name under which the filter of such a request is passed on.
 const PASSED_ON: &str = "dev.portcullis/notifications";
-/// Where a notification names its subscription.
+/// The key in `_meta` under which a notification names its subscription.
 const SUBSCRIPTION_META: &str = "io.modelcontextprotocol/subscriptionId";
 /// Tasks of one subscription. Bounds its memory and its work for every change.
 const MAX_TASKS: usize = 256;
 /// Bytes of an id. No task has a longer one.
 const MAX_ID: usize = 128;
 
-/// What a client wants to hear of.
+/// What a client wants to be notified of.
 pub(crate) struct TaskSubscription {
     pub(crate) filter: SubscriptionFilter,
-    /// No task twice. Tasks are not looked up here: a client must not learn what others have.
+    /// The ids of the tasks, each only once. Whether the tasks exist is not checked here, since a client must not learn what
+    /// others have.
     pub(crate) tasks: Vec<String>,
 }
 
@@ -105,7 +106,7 @@ impl TaskNotifier<'_> {
         self.send("notifications/resources/updated", json!({ "uri": uri })).await
     }
 
-    /// How a task stands, as `tasks/get` says it, with what that has in `_meta`.
+    /// Sends the state of a task, in the form of `tasks/get` and with the same `_meta`.
     pub(crate) async fn task(&self, (task, meta): (DetailedTask, Option<(String, Value)>)) -> Result<(), ServiceError> {
         let mut params = serde_json::to_value(task).unwrap_or_default();
         if let Some((name, value)) = meta {

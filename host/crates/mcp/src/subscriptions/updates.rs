@@ -1,4 +1,4 @@
-//! Notifications for clients of 2025-11-25: about lists always, about resources after `resources/subscribe`.
+//! Notifications for clients of 2025-11-25: always about lists, and about resources after `resources/subscribe`.
 
 use super::changes::ChangeSet;
 use super::listen::{MAX_URI, MAX_URIS};
@@ -15,19 +15,19 @@ use tokio::sync::Notify;
 use tokio::sync::broadcast::Receiver;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// What a subscription takes besides the bytes of its URI.
+/// Bytes that a subscription takes besides its URI.
 const ENTRY: usize = 192;
-/// Bytes of the resources that all sessions of a principal are subscribed to, and that of all principals together. A session may have
-/// many, and a principal many sessions: bounds what a client takes that never unsubscribes.
+/// Bytes of the subscriptions of all sessions of a principal, and of all principals together. A session may have many
+/// subscriptions, and a principal many sessions. Bounds the memory for a client that never unsubscribes.
 const MAX_BYTES: usize = 4 << 20;
 const MAX_ALL: usize = 32 << 20;
 
-/// Bytes of what the sessions of each principal are subscribed to.
+/// Bytes of the subscriptions of each principal's sessions.
 #[derive(Default)]
 pub(crate) struct SubscribedBytes(Mutex<HashMap<Principal, usize>>);
 
 impl SubscribedBytes {
-    /// The error says which limit is reached.
+    /// The error says which limit was reached.
     fn take(&self, principal: &Principal, bytes: usize) -> Result<(), String> {
         let mut all = self.0.lock();
         let (mine, others) = (all.get(principal).copied().unwrap_or_default(), all.values().sum::<usize>());
@@ -55,7 +55,7 @@ impl SubscribedBytes {
     }
 }
 
-/// The catalogs whose lists a session has read last.
+/// For each list, the catalog whose list a session has read last.
 #[derive(Default)]
 pub(crate) struct ListedCatalogs {
     pub(crate) tools: LastListed,
@@ -73,16 +73,16 @@ pub(crate) struct LastListed {
 
 #[derive(Default)]
 struct ListedState {
-    /// None if the session has read none since this process serves it.
+    /// None if the session has not read the list since this process serves it.
     catalog: Option<u64>,
     /// How many requests for the list are being answered.
     reading: usize,
 }
 
-/// A request for a list that is being answered.
+/// A request for a list, while it is being answered.
 pub(crate) struct ListReading<'a> {
     last: &'a LastListed,
-    /// Cancelled if nobody gets the answer.
+    /// Cancelled if nobody gets the response.
     cancelled: CancellationToken,
 }
 
@@ -92,7 +92,7 @@ impl LastListed {
         ListReading { last: self, cancelled }
     }
 
-    /// The catalog, once no list is being read: it may be a newer one.
+    /// Waits until no list is being read, since that may be a newer one, and returns the catalog.
     async fn get(&self) -> Option<u64> {
         loop {
             // Registered before the check, so that no end is missed.
@@ -109,7 +109,8 @@ impl LastListed {
 }
 
 impl ListReading<'_> {
-    /// Notes that a page of the catalog with this number is the answer. Pages of several catalogs are together as old as the oldest.
+    /// Notes that the response is a page of the catalog with this number. Pages of several catalogs count as the oldest of
+    /// these.
     pub(crate) fn note(&self, catalog: u64, page: Option<&PaginatedRequestParams>) {
         if self.cancelled.is_cancelled() {
             return;
@@ -152,8 +153,8 @@ impl LegacyUpdates {
         Self { subscribed, changes, principal, bytes, _connected: connected.drop_guard() }
     }
 
-    /// `resources/subscribe`. The resource is not looked up: it may appear later, and a client must not learn what
-    /// others have.
+    /// Handles `resources/subscribe`. Whether the resource exists is not checked: it may appear later, and a client must not
+    /// learn what others have.
     pub(crate) fn subscribe(&self, uri: String) -> Result<(), ErrorData> {
         let mut subscribed = self.subscribed.lock();
         if uri.len() > MAX_URI {
@@ -173,7 +174,7 @@ impl LegacyUpdates {
         Ok(())
     }
 
-    /// `resources/unsubscribe`.
+    /// Handles `resources/unsubscribe`.
     pub(crate) fn unsubscribe(&self, uri: &str) {
         if self.subscribed.lock().remove(uri).is_some() {
             self.bytes.give_back(&self.principal, size_of(uri));
@@ -188,7 +189,7 @@ impl Drop for LegacyUpdates {
     }
 }
 
-/// The URI is kept here and with those that are wanted.
+/// Counts the URI twice, since it is kept here and in the list of wanted resources.
 fn size_of(uri: &str) -> usize {
     2 * uri.len() + ENTRY
 }
@@ -208,7 +209,7 @@ async fn notify(
             peer.notify_prompt_list_changed().await?;
         }
         if changed.resources.is_any() {
-            // Many clients do not read the list of templates.
+            // Many clients never read the list of templates, so that list counts only if it was read.
             let resources = listed.resources.get().await;
             if changed.resources.is_news_after(resources.min(listed.templates.get().await.or(resources))) {
                 peer.notify_resource_list_changed().await?;

@@ -1,18 +1,19 @@
-//! What a task has asked, as it is stored: another process that goes on with its call asks the same under the same keys, and
-//! does not ask again for what was answered.
+//! The questions and tool calls of a task, as they are stored: another process that goes on with its call asks them under the
+//! same keys, and does not ask again what was answered.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Bytes of the answers that are stored. Those that the call has taken are in its journal, so the oldest can go.
+/// Bytes of the answers that are stored. The oldest answers can be dropped, because those that the call has taken are in its
+/// journal.
 const MAX_ANSWERS: usize = 256 << 10;
 
 /// All questions of a task, in the order in which they were asked.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct AskedQuestions(Vec<AskedQuestion>);
 
-/// What is asked, which decides what answers it.
+/// The kind of a request, which decides what may answer it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum AskedKind {
@@ -25,17 +26,17 @@ pub(super) enum AskedKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct AskedQuestion {
     key: String,
-    /// Earlier versions have asked questions only.
+    /// Records of earlier versions have questions only, and no such field.
     #[serde(default)]
     kind: AskedKind,
-    /// The step that asks it, and the key that it has there. Without a step it is not asked again.
+    /// The step that asks it, and the key that the question has in that step. Without a step, no later run asks it again.
     step: Option<String>,
     own: String,
     answer: Option<Value>,
-    /// When it is given up, in milliseconds since 1970.
+    /// When the host gives up waiting for the answer, in milliseconds since 1970.
     #[serde(default)]
     expires: u64,
-    /// When it was asked first, likewise; 0 if an earlier version has asked it.
+    /// When it was first asked, in milliseconds since 1970; 0 if an earlier version has asked it.
     #[serde(default)]
     asked: u64,
     /// An earlier run has asked it, and this one has not yet.
@@ -48,7 +49,7 @@ struct AskedQuestion {
 pub(super) struct TaskQuestion {
     /// Its key in this task.
     pub(super) key: String,
-    /// What an earlier run was answered.
+    /// The answer that an earlier run has got.
     pub(super) answer: Option<Value>,
     pub(super) expires: u64,
 }
@@ -72,7 +73,7 @@ impl AskedQuestions {
     pub(super) fn moved_by(mut self, offset: i64) -> Self {
         for asked in self.0.iter_mut() {
             asked.expires = asked.expires.saturating_add_signed(offset);
-            // Zero stands for none.
+            // Zero means that the time is not known.
             asked.asked = if asked.asked == 0 { 0 } else { asked.asked.saturating_add_signed(offset) };
         }
         self
@@ -83,7 +84,7 @@ impl AskedQuestions {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// A step asks a question, which has a key of its own there.
+    /// Adds a question of a step. `own` is the key of the question in that step.
     pub(super) fn ask(
         &mut self,
         kind: AskedKind,
@@ -99,7 +100,7 @@ impl AskedQuestions {
             && let Some(asked) = self.0.iter_mut().find(is_same)
         {
             asked.is_earlier = false;
-            // Waiting begins once, and not with each run.
+            // The time to wait starts once, and not again with each run.
             let expires = expires.min(asked.expires);
             return TaskQuestion { key: asked.key.clone(), answer: asked.answer.clone(), expires };
         }
@@ -115,13 +116,14 @@ impl AskedQuestions {
         TaskQuestion { key, answer: None, expires }
     }
 
-    /// The steps that ask questions, each with when it began to, in milliseconds since 1970, and whether one of the keys in `open` is of it.
+    /// The steps that ask questions: each with the time when it began to ask, in milliseconds since 1970, and whether one of
+    /// the keys in `open` belongs to it.
     pub(super) fn steps(&self, open: impl Fn(&str) -> bool) -> Vec<AskingStep<'_>> {
         let mut steps: Vec<AskingStep<'_>> = Vec::new();
-        // What tools are called is in the journal.
+        // The journal already has the names of the tools that were called.
         for asked in self.0.iter().filter(|asked| asked.asked > 0 && asked.kind == AskedKind::Question) {
             let (Some(step), is_open) = (asked.step.as_deref(), open(&asked.key)) else { continue };
-            // The questions of a step are beside each other.
+            // The questions of one step follow each other.
             match steps.last_mut().filter(|last| last.step == step) {
                 Some(known) => known.is_open |= is_open,
                 None => steps.push(AskingStep { step, since: asked.asked, is_open }),
@@ -130,14 +132,14 @@ impl AskedQuestions {
         steps
     }
 
-    /// Keeps an answer to what an earlier run has asked and this one has not yet.
+    /// Stores an answer to a request that an earlier run has made and that this run has not made yet.
     pub(super) fn answer_earlier(&mut self, kind: AskedKind, key: &str, answer: &Value) {
         if self.is_open_earlier(kind, key) {
             self.answered(key, answer);
         }
     }
 
-    /// Whether an earlier run has asked this, which this one will ask again and has not yet, and nobody has answered it.
+    /// Whether this request was made by an earlier run, will be made again by this run but was not yet, and has no answer.
     pub(super) fn is_open_earlier(&self, kind: AskedKind, key: &str) -> bool {
         self.0.iter().any(|asked| {
             let will_be_asked = asked.is_earlier && asked.step.is_some();
@@ -151,7 +153,7 @@ impl AskedQuestions {
         }
     }
 
-    /// Forgets old answers, before new ones come: the call has taken those.
+    /// Drops old answers before new ones arrive: the call has already taken the old ones.
     pub(super) fn make_room(&mut self) {
         let mut bytes = 0;
         for asked in self.0.iter_mut().rev() {

@@ -1,4 +1,4 @@
-//! The call of a task: what is stored of it, so that another process can make it again.
+//! The call of a task, and what is stored about it so that another process can make it again.
 
 use super::record::TaskRecord;
 use crate::calls::live::LiveCall;
@@ -26,17 +26,17 @@ pub(crate) struct TaskCall {
     pub(crate) version: String,
     /// JSON text.
     pub(crate) arguments: String,
-    /// What its client can be asked.
+    /// What the call may ask its client for.
     pub(crate) abilities: Abilities,
     /// The tools that its client lets it call. Missing in tasks of earlier versions.
     #[serde(default, with = "stored")]
     pub(crate) declaration: Option<Arc<ToolDeclaration>>,
     /// Whether its client is shown how to get more authority.
     pub(crate) shows_remedies: bool,
-    /// What its guest sees of it. Missing in tasks of earlier versions.
+    /// The idempotency key, as the guest sees it. Missing in tasks of earlier versions.
     #[serde(default)]
     pub(crate) idempotency_key: Option<String>,
-    /// What its steps survive, if that is said of its plugin.
+    /// Which failures its steps survive, if the configuration of its plugin says so.
     #[serde(default)]
     pub(crate) survive: Option<Survive>,
 }
@@ -47,7 +47,7 @@ pub(crate) struct EarlierRun {
     pub(crate) call: TaskCall,
     /// The steps of earlier runs.
     pub(crate) journal: CallJournal,
-    /// What earlier runs had sent to nobody, as [`CallMaker::output`] gave it.
+    /// Output of earlier runs that was sent to nobody, in the form that [`CallMaker::output`] returns.
     pub(crate) output: Option<String>,
 }
 
@@ -56,14 +56,15 @@ pub(crate) trait CallMaker: Send + Sync {
     fn make(&self, earlier: EarlierRun) -> BoxFuture<'static, MadeCall>;
     /// Records the end of a task's call that will not be made again.
     fn record_end(&self, task: &TaskRecord);
-    /// What the call of a task has paid for is not known any more: it is never made again, or pays for it once more.
+    /// Drops the record of what the call of a task has paid for: the call is either never made again, or pays for that once
+    /// more.
     fn forget(&self, task: &TaskRecord);
     /// Sends a message to the call of a task that runs here. The error is a sentence.
     fn steer(&self, task: &TaskRecord, message: SteeringMessage) -> Result<(), String>;
-    /// Puts a message back that the call of a task has not read in an earlier run. The error is a sentence.
+    /// Puts back a message that an earlier run of a task's call has not read. The error is a sentence.
     fn put_back(&self, task: &TaskRecord, message: SteeringMessage) -> Result<(), String>;
-    /// What this call has sent to nobody so far, as its log shows it, and the number of the next chunk. None if there are not
-    /// more than `known`.
+    /// The output of this call that was sent to nobody so far, as its log shows it, and the number of the next chunk. None if
+    /// there are not more than `known` chunks.
     fn output(&self, owner: &Principal, call: &str, known: u64) -> Option<(u64, String)>;
 }
 
@@ -84,7 +85,7 @@ pub(crate) type Finish = Box<dyn FnOnce(FinishedCall, ChunkRecord) -> BoxFuture<
 
 /// How the call of a task ended.
 pub(crate) struct EndedCall {
-    /// What its request would have been answered with.
+    /// What the request would have been answered with, had it waited for the call.
     pub(crate) answer: Result<JsonObject, ErrorData>,
     pub(crate) usage: Option<Value>,
 }

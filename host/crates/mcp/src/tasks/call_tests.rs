@@ -1,4 +1,4 @@
-//! Tests of what a task waits for from the tools of its client.
+//! Tests of the calls of its client's tools that a task waits for.
 
 use super::asked::AskedQuestions;
 use super::questions::TaskQuestions;
@@ -23,7 +23,7 @@ fn task(places: usize, asked: AskedQuestions) -> TaskQuestions {
     TaskQuestions::new(permits, alice, None, HeldResources::default(), asked, Map::new())
 }
 
-/// Calls a tool in a step, with arguments of so many bytes.
+/// Calls a tool in a step, with arguments of this many bytes.
 fn call_with(task: &mut TaskQuestions, step: &str, seconds: u64, bytes: usize, now: u64) -> Outcome {
     let (answer, outcome) = oneshot::channel();
     let (fields, waits) = (json!({"name": "t", "arguments": {"a": "x".repeat(bytes)}}), Duration::from_secs(seconds));
@@ -101,7 +101,7 @@ async fn what_is_asked_at_once_is_bounded_in_bytes() {
     assert!(call_with(&mut task, "3", 9, 600 << 10, NOW).try_recv().is_err(), "there is room again");
 }
 
-/// Neither answers the other, whatever a plugin calls its question.
+/// A question and a call never get each other's answers, whatever key a plugin gives its question.
 #[tokio::test]
 async fn questions_and_calls_wait_beside_each_other() {
     let mut task = task(9, AskedQuestions::default());

@@ -1,4 +1,4 @@
-//! What others ask of a task that runs in this process.
+//! The channel to a task that runs in this process: requests to stop it, answers, messages and fuel.
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, ready};
@@ -13,7 +13,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-/// Answers, messages and fuel that wait for a task. Bounds the memory for a client that sends them faster than they are taken.
+/// Inputs that wait for a task. Bounds the memory if a client sends them faster than the task takes them.
 const MAX_WAITING: usize = 16;
 
 /// Why a task is stopped before its call has ended.
@@ -24,11 +24,11 @@ pub(super) enum StopReason {
     Expired,
     /// The process ends.
     Shutdown,
-    /// It is not this process's task any more.
+    /// Another process serves the task now.
     Superseded,
 }
 
-/// What is asked of a task.
+/// A request to a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum TaskRequest {
@@ -44,14 +44,14 @@ pub(super) enum TaskRequest {
 /// More fuel for a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct TopUp {
-    /// The name of the request.
+    /// The name of the request, by which a repetition is recognized.
     pub(super) request: String,
     pub(super) units: u64,
 }
 
-/// What changes how a task goes on.
+/// An input that changes how a task goes on.
 pub(super) enum TaskInput {
-    /// Somebody is about to say something to its call, which stays for a moment.
+    /// Somebody is about to send something to its call, which therefore keeps its instance for a moment.
     Stay,
     Answers(InputResponses),
     Outcomes(Map<String, Value>),
@@ -59,7 +59,7 @@ pub(super) enum TaskInput {
     TopUp(TopUp),
 }
 
-/// A task that runs in this process, for those who ask something of it. Clones are the same.
+/// A handle on a task that runs in this process, for those who want something from it. Clones refer to the same task.
 #[derive(Clone)]
 pub(super) struct RunningTask {
     stop: CancellationToken,
@@ -67,7 +67,7 @@ pub(super) struct RunningTask {
     inputs: mpsc::Sender<(TaskInput, oneshot::Sender<u64>)>,
     stored: watch::Receiver<u64>,
     pub(super) lease: Lease,
-    /// Its call cannot be made here now: whoever can may take it over.
+    /// Its call cannot be made here now, so any process that can make it may take the task over.
     pub(super) is_free: Arc<AtomicBool>,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct TaskControl {
     /// Cancelled once there is a reason to stop.
     pub(super) stop: CancellationToken,
     pub(super) reason: Arc<OnceLock<StopReason>>,
-    /// Each with whom to tell the version that has them.
+    /// Each with a sender for the version of the task's state that includes the input.
     pub(super) inputs: mpsc::Receiver<(TaskInput, oneshot::Sender<u64>)>,
     /// The version that is stored.
     pub(super) stored: watch::Sender<u64>,
@@ -95,8 +95,8 @@ impl RunningTask {
         (Self { stop, reason, inputs: to, stored: sees, lease, is_free }, control)
     }
 
-    /// Asks in this moment, so that what is asked keeps its order. The answer is there when it is done: false if the task is not
-    /// served here any more. None if too much waits for the task.
+    /// Sends the request at once, so that requests keep their order. The future resolves when the request is done: to false if
+    /// the task is not served here any more. None if too many inputs wait for the task.
     pub(super) fn ask(self, request: TaskRequest) -> Option<BoxFuture<'static, bool>> {
         match request {
             TaskRequest::Answer(answers) => self.put_in(TaskInput::Answers(answers)),
@@ -105,15 +105,15 @@ impl RunningTask {
             TaskRequest::Steer(message) => self.put_in(TaskInput::Steer(message)),
             TaskRequest::Cancel => {
                 self.stop(StopReason::Client);
-                // Whoever leaves the task closes this before looking for a reason to stop.
+                // The runner closes this channel before it looks for a reason to stop.
                 Some(ready(!self.inputs.is_closed()).boxed())
             }
         }
     }
 
-    /// Asks the call to stay for a moment, likewise. The answer is there when it is served.
+    /// Asks the call to keep its instance for a moment. The future resolves when the request is served.
     pub(super) fn stay(self) -> BoxFuture<'static, bool> {
-        // If too much waits for it, it does not go away.
+        // If too many inputs wait for the call, it keeps its instance anyway.
         self.put_in(TaskInput::Stay).unwrap_or_else(|| ready(true).boxed())
     }
 
@@ -131,7 +131,7 @@ impl RunningTask {
         Some(stored.boxed())
     }
 
-    /// Whether whoever serves the task is leaving it.
+    /// Whether the runner of the task is about to stop serving it.
     pub(super) fn is_being_left(&self) -> bool {
         self.inputs.is_closed()
     }
@@ -141,7 +141,7 @@ impl RunningTask {
         while self.stored.changed().await.is_ok() {}
     }
 
-    /// Ends the call, or leaves it to another process. The first reason counts.
+    /// Ends the call, or leaves it to another process. Only the first reason counts.
     pub(super) fn stop(&self, reason: StopReason) {
         let _ = self.reason.set(reason);
         self.stop.cancel();
@@ -149,7 +149,7 @@ impl RunningTask {
 }
 
 impl TaskControl {
-    /// From now on nothing is asked of the task here. False if it was asked to stop before that.
+    /// Closes the channel, so that no more inputs reach the task here. False if it was asked to stop before that.
     pub(super) fn close(&mut self) -> bool {
         self.inputs.close();
         !self.stop.is_cancelled()

@@ -11,7 +11,7 @@ use super::table::{NewEntry, TaskId};
 use super::take_up::Starting;
 use super::tasks::{LEASE, Tasks};
 use crate::calls::live::LiveCall;
-use platform::durable::{DurableError, Expected, Lease, Revision, Strength};
+use platform::durable::{Durability, DurableError, Expected, Lease, Revision};
 use platform::random::random_id;
 use policy::{Principal, Survive};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) struct NewTask {
     /// The id of the call.
     pub(crate) id: Arc<str>,
     pub(crate) correlation: Option<String>,
-    /// The id of the task, if it is known already: as hard to guess as any.
+    /// The id of the task, if it was chosen already. It must be as hard to guess as any other id.
     pub(crate) task: Option<String>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum NotCreated {
     Random(#[from] std::io::Error),
 }
 
-/// A stored task whose call nobody serves yet. Dropped, it is removed again.
+/// A stored task whose call nobody serves yet. If this is dropped, the task is removed again.
 pub(crate) struct CreatedTask(Option<Stored>);
 
 struct Stored {
@@ -94,9 +94,10 @@ impl Tasks {
         let lease = lease.ok_or_else(|| DurableError::Failed("a new task has an owner already".into()))?;
         let Some(stored) = &mut created.0 else { return Ok(created) };
         stored.record.owner = lease.fence.0;
-        // Each takes its turn when it is asked for. A record without its call is removed at the end of its time.
-        let record = self.store.put(&record_key, stored.record.to_bytes(), Expected::Nothing, Strength::Power);
-        let call = self.store.put(&call_key, call, Expected::Nothing, Strength::Power);
+        // The store does the two in the order of these calls. A record whose call was not stored is removed at the end of its
+        // time.
+        let record = self.store.put(&record_key, stored.record.to_bytes(), Expected::Nothing, Durability::Power);
+        let call = self.store.put(&call_key, call, Expected::Nothing, Durability::Power);
         let (record, call) = futures::join!(record, call);
         call?;
         stored.stored = Some((record?, lease));
@@ -105,7 +106,8 @@ impl Tasks {
 }
 
 impl CreatedTask {
-    /// Serves its call from now on, once another process could go on with it. Returns the id, and how the task stands.
+    /// Makes sure that another process could go on with the call, and serves it from then on. Returns the id and the state of
+    /// the task.
     pub(crate) async fn start(mut self, mut live: LiveCall, finish: Finish) -> Option<(TaskId, TaskRecord)> {
         let Stored { tasks, id, record, survive, .. } = self.0.as_ref()?;
         // Another process may go on with it from now on.
@@ -134,16 +136,16 @@ impl Drop for CreatedTask {
 }
 
 impl Tasks {
-    /// Removes a task and everything that is stored of it. Nobody waits for it: a task that stays although it should not is
-    /// removed at the end of its time.
+    /// Removes a task and everything that is stored about it. Nobody waits for the removal: a task that it fails for is removed
+    /// at the end of its time.
     pub(super) fn remove_stored(&self, id: &TaskId, lease: Option<Lease>) {
         self.table.lock().remove(id);
-        // Each takes its turn now, whether or not anybody waits.
+        // The store takes these requests in this order, whether or not anybody waits for them.
         for part in Part::ALL {
             let Some(key) = part.key(id) else { continue };
             match part {
                 Part::Journal => drop(self.store.remove_log(&key)),
-                _ => drop(self.store.remove(&key, Expected::Any, Strength::Process)),
+                _ => drop(self.store.remove(&key, Expected::Any, Durability::Process)),
             }
         }
         if let Some(lease) = lease {

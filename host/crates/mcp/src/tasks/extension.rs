@@ -8,19 +8,19 @@ use std::future::pending;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// The key of the question, if it is the first one.
+/// The key of the question, unless an earlier question has it.
 const KEY: &str = "more-fuel";
-/// A form without fields: to accept it is to say yes.
+/// A form without fields: a client that accepts it says yes.
 const FORM: &str = r#"{"type":"object","properties":{}}"#;
 
-/// What became of the question.
+/// The outcome of the question.
 #[derive(Debug, PartialEq)]
 pub(super) enum QuestionAnswer {
-    /// So many units, for the extension with this number.
+    /// The client grants this many units, as the extension with this number.
     More(u32, u64),
-    /// The call is to end.
+    /// The client refuses, so the call ends.
     No,
-    /// It goes on waiting for the operator.
+    /// There is no usable answer, so the call goes on waiting for the operator.
     None,
 }
 
@@ -46,8 +46,8 @@ impl FuelExtension {
         Self { plugin, tool, timeout, asked: None }
     }
 
-    /// The question for the client, if there is one to ask. `extended` is how often the client has said yes. A question
-    /// is withdrawn once the call has fuel.
+    /// Returns the question for the client, if there is one to ask. `extended` is how often the client has said yes. Withdraws
+    /// the question once the call has fuel.
     pub(super) fn ask(&mut self, fuel: &CallFuel, extended: u32, can_be_asked: bool) -> Option<PendingRequest> {
         let Some((most, units)) = fuel.extensions() else {
             self.asked = None;

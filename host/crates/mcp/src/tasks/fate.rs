@@ -1,8 +1,8 @@
-//! What becomes of tasks whose process does not serve them any more: the one place where that is decided, for those that an
-//! earlier process left behind and for those that run when this one stops.
+//! Decides what becomes of tasks whose process does not serve them any more: those that an earlier process left behind, and
+//! those that run when this process stops.
 //!
-//! A call whose steps are stored goes on: it runs again, and its journal takes it to where it was. Any other call ended with
-//! its process, and its task says so.
+//! A call whose steps are stored goes on: it runs again, and its journal brings it back to where it was. Any other call ended
+//! with its process, and its task reports that.
 
 use super::asked::AskedQuestions;
 use super::call::{EarlierRun, Finish, NotMade, TaskCall};
@@ -14,7 +14,7 @@ use super::table::TaskId;
 use super::tasks::Tasks;
 use super::timeline::Timeline;
 use crate::calls::live::{CallLife, LiveCall};
-use platform::durable::{DurableError, DurableStore, Entries, Expected, Fence, Key, Revision, StoreAnswer, Strength};
+use platform::durable::{Durability, DurableError, DurableStore, Entries, Expected, Fence, Key, Revision, StoreAnswer};
 use policy::Survive;
 use runtime::journal::{BeforeCheckpoint, CallJournal, JournalLog, JournalRoom, RoomChange};
 use std::sync::Arc;
@@ -24,19 +24,19 @@ use std::time::Duration;
 /// How long tasks may take to end or to be left when the process stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How a task ends whose call cannot go on.
+/// The final state of a task whose call cannot go on.
 pub(super) fn lost(why: &str) -> (TaskState, Option<String>) {
     let text = format!("The host ended while the task ran, and its call could not go on: {why}.");
     (TaskState::failed(&text), Some(text))
 }
 
-/// How a task ends that runs when the process stops, and cannot go on in another one.
+/// The final state of a task that runs when the process stops, and that no other process can go on with.
 pub(super) fn at_shutdown() -> (TaskState, Option<String>) {
     (TaskState::Cancelled, Some("The host was stopped while the task ran.".into()))
 }
 
 impl Tasks {
-    /// From now on another process could go on with the call, if its steps can be stored.
+    /// Stores the steps of the call, if that is possible, so that another process could go on with it from now on.
     pub(super) async fn store_journal(
         self: &Arc<Self>,
         id: &TaskId,
@@ -44,8 +44,8 @@ impl Tasks {
         survive: Option<Survive>,
         life: &CallLife,
     ) {
-        let (Some(strength), Some(key)) = (self.strength(survive), Part::Journal.key(id)) else { return };
-        let log = self.journal_log((id, record), key, strength, 0);
+        let (Some(durability), Some(key)) = (self.durability(survive), Part::Journal.key(id)) else { return };
+        let log = self.journal_log((id, record), key, durability, 0);
         if let Err(error) = life.journal.store_in(log).await {
             tracing::error!(task = &**id, %error, "a task ends with its host, since its steps cannot be stored");
             life.journal.cannot_replay("its first steps could not be stored");
@@ -57,15 +57,15 @@ impl Tasks {
         self: &Arc<Self>,
         (id, record): (&TaskId, &TaskRecord),
         key: Key,
-        strength: Strength,
+        durability: Durability,
         next: u64,
     ) -> JournalLog {
         let (fence, room) = (Fence(record.owner), self.journal_room(id));
         let before_checkpoint = Some(self.output_keeper(id, record));
-        JournalLog { store: self.store.clone(), key, fence, strength, next, room, before_checkpoint }
+        JournalLog { store: self.store.clone(), key, fence, durability, next, room, before_checkpoint }
     }
 
-    /// Keeps the output at each checkpoint, since a later run of the call does not make again what came before.
+    /// Stores the output at each checkpoint, since a later run of the call does not repeat the steps before the checkpoint.
     fn output_keeper(self: &Arc<Self>, id: &TaskId, record: &TaskRecord) -> BeforeCheckpoint {
         let (tasks, id, owner, call) = (Arc::downgrade(self), id.clone(), record.principal(), record.call.clone());
         let known = AtomicU64::new(0);
@@ -76,7 +76,7 @@ impl Tasks {
                 && let Some(kept) = tasks.store_output(&id, output)
             {
                 known.store(next, Ordering::Relaxed);
-                // It takes its turn before the checkpoint.
+                // The store takes this request before that of the checkpoint, so there is no need to wait.
                 drop(kept);
             }
         })
@@ -98,8 +98,8 @@ impl Tasks {
         })
     }
 
-    /// Keeps the output of a call that has ended, or that is suspended, if there is room for it. It takes its turn before what is
-    /// stored next.
+    /// Stores the output of a call that has ended or is suspended, if there is room for it. The store does this before what it
+    /// is asked to do next.
     pub(super) fn keep_output(&self, id: &TaskId, record: &TaskRecord) -> Option<StoreAnswer<Revision>> {
         let (_, output) = self.maker.get()?.output(&record.principal(), &record.call, 0)?;
         self.store_output(id, output)
@@ -108,10 +108,10 @@ impl Tasks {
     fn store_output(&self, id: &TaskId, output: String) -> Option<StoreAnswer<Revision>> {
         let key = Part::Output.key(id)?;
         let fits = self.count_part(id, Part::Output, output.len());
-        fits.then(|| self.store.put(&key, output.into_bytes(), Expected::Any, Strength::Process))
+        fits.then(|| self.store.put(&key, output.into_bytes(), Expected::Any, Durability::Process))
     }
 
-    /// Keeps what the call did, in short, once it has ended.
+    /// Stores a summary of what the call did, once it has ended.
     pub(super) async fn keep_timeline(&self, id: &TaskId, record: &TaskRecord) {
         let Some(key) = Part::Timeline.key(id) else { return };
         let kept = async {
@@ -121,7 +121,7 @@ impl Tasks {
             if !self.count_part(id, Part::Timeline, value.len()) {
                 return Err(DurableError::Full("server.tasks.size has no room for it".into()));
             }
-            self.store.put(&key, value, Expected::Any, Strength::Process).await
+            self.store.put(&key, value, Expected::Any, Durability::Process).await
         };
         if let Err(error) = kept.await {
             tracing::warn!(task = &**id, %error, "what the call of a task did is not kept");
@@ -131,20 +131,20 @@ impl Tasks {
     /// Removes what is of no use once a task has ended.
     pub(super) fn forget_steps(&self, id: &TaskId) {
         if let (Some(journal), Some(asked)) = (Part::Journal.key(id), Part::Asked.key(id)) {
-            // Each takes its turn now. What stays all the same is removed with the task.
+            // The store takes both requests now. If one of them fails, what stays is removed with the task.
             drop(self.store.remove_log(&journal));
             self.table.lock().forget_journal(id);
-            drop(self.store.remove(&asked, Expected::Any, Strength::Process));
+            drop(self.store.remove(&asked, Expected::Any, Durability::Process));
             self.count_part(id, Part::Asked, 0);
         }
     }
 
-    /// Counts a part of a task in the place of what it was before. False if there is no room for it.
+    /// Counts the size of a part of a task, which replaces the size counted for it before. False if there is no room for it.
     pub(super) fn count_part(&self, id: &TaskId, part: Part, bytes: usize) -> bool {
         self.table.lock().set_part(id, part, bytes as u64, &self.limits)
     }
 
-    /// Leaves all tasks that run to the next process, and ends those that it could not go on with.
+    /// Leaves all running tasks to the next process, and ends those that it could not go on with.
     pub async fn close(&self) {
         for running in self.running.lock().values() {
             running.stop(StopReason::Shutdown);
@@ -158,16 +158,16 @@ impl Tasks {
     }
 }
 
-/// Reads a journal to which earlier owners add nothing any more.
+/// Reads a journal, after making sure that earlier owners cannot add to it any more.
 async fn take_over(
     store: &dyn DurableStore,
     journal: &Key,
     fence: Fence,
-    strength: Strength,
+    durability: Durability,
 ) -> Result<Entries, DurableError> {
     let read = JournalLog::read(store, journal).await?;
     let mut end = read.next;
-    while let Err(refused) = store.append(journal, fence, end, Vec::new(), strength).await {
+    while let Err(refused) = store.append(journal, fence, end, Vec::new(), durability).await {
         match refused {
             DurableError::Moved { next } => end = next,
             error => return Err(error),
@@ -190,17 +190,17 @@ pub(super) async fn make_call(recorder: &Recorder) -> Result<(LiveCall, Finish, 
     let call = tasks.store.get(&call).await.map_err(not_yet)?.ok_or_else(|| never("what it called is not stored"))?;
     let call: TaskCall = serde_json::from_slice(&call.value)
         .map_err(|error| NotMade::Never(format!("what it called cannot be read: {error}")))?;
-    let Some(strength) = tasks.strength(call.survive) else { return Err(never("this host keeps nothing")) };
+    let Some(durability) = tasks.durability(call.survive) else { return Err(never("this host keeps nothing")) };
     let asked = tasks.store.get(&asked).await.map_err(not_yet)?;
     let asked = asked.map(|asked| AskedQuestions::from_bytes(&asked.value)).transpose();
     let asked = asked.map_err(|error| NotMade::Never(format!("what it asked cannot be read: {error}")))?;
     let output = tasks.output(id).await.map_err(not_yet)?;
     let Entries { entries: steps, next, .. } =
-        take_over(&*tasks.store, &journal, Fence(record.owner), strength).await.map_err(not_yet)?;
+        take_over(&*tasks.store, &journal, Fence(record.owner), durability).await.map_err(not_yet)?;
     let bytes = steps.iter().map(|step| step.len() as u64).sum();
-    // One that has grown so far is not dropped for what others have stored meanwhile.
+    // A journal that has grown to this size is counted even if other tasks have filled the store meanwhile.
     tasks.table.lock().forget_journal(id);
-    let log = tasks.journal_log((id, record), journal, strength, next);
+    let log = tasks.journal_log((id, record), journal, durability, next);
     let _ = (log.room)(RoomChange::Take(bytes));
     let journal = CallJournal::stored(tasks.clock.clone(), log, steps, Duration::ZERO);
     let journal = journal.map_err(|problem| NotMade::Never(problem.to_string()))?;

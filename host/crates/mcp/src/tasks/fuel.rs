@@ -1,4 +1,4 @@
-//! The fuel of a task: what was added to it, and how it waits when nothing is left.
+//! The fuel of a task: what was added to it, and how its call waits when nothing is left.
 
 use super::table::TaskId;
 use crate::calls::wait_permits::{WaitPermit, WaitPermits};
@@ -9,20 +9,20 @@ use std::future::pending;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// Requests that are known again. One is made twice if the process ends after it has added something and before it has
-/// removed the request.
+/// Requests for fuel that are recognized when they come again. Such a request comes twice if the process ends after it has
+/// added the fuel and before it has removed the request.
 const KNOWN_REQUESTS: usize = 32;
 
 /// What is stored of a task's fuel.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct TaskFuel {
-    /// Units that its call had used when this was stored, with the calls below it.
+    /// Units that its call and the calls below it had used when this was stored.
     pub(crate) used: u64,
-    /// What it may use, with what was added; none before its call has begun.
+    /// Units that it may use, including those added; none before its call has begun.
     pub(crate) limit: Option<u64>,
     pub(crate) added: u64,
-    /// How often its user has added something.
+    /// How often its user has granted more.
     pub(super) extended: u32,
     /// Why its call waits for fuel, if it does.
     pub(crate) paused: Option<Paused>,
@@ -35,12 +35,12 @@ pub(crate) struct TaskFuel {
 pub(crate) struct Paused {
     /// A sentence.
     pub(super) why: String,
-    /// When there is some again, in milliseconds since 1970; none if only the operator can add some.
+    /// When there is fuel again, in milliseconds since 1970; none if only the operator can add some.
     pub(super) until: Option<u64>,
 }
 
 impl TaskFuel {
-    /// False if this request was taken already.
+    /// Adds fuel. False if this request was already granted.
     pub(super) fn add(&mut self, request: &str, units: u64) -> bool {
         if self.requests.iter().any(|known| known == request) {
             return false;
@@ -49,7 +49,7 @@ impl TaskFuel {
             self.requests.remove(0);
         }
         self.requests.push(request.to_owned());
-        // If that is not enough, it is paused again.
+        // If the added fuel is not enough, the call is paused again.
         self.paused = None;
         self.added = self.added.saturating_add(units);
         true
@@ -64,18 +64,18 @@ pub(super) struct CallFuel {
     principal: Principal,
     held: HeldResources,
     waits: Option<Wait>,
-    /// It waits no more, and ends if there is too little.
+    /// The call does not wait any more, and ends if there is too little fuel.
     has_given_up: bool,
 }
 
 struct Wait {
     paused: Paused,
-    /// Held like that of a call which waits for an answer; none if as much waits already as may.
+    /// Held as by a call that waits for an answer; none if the limit of waiting calls is reached.
     permit: Option<WaitPermit>,
 }
 
 impl CallFuel {
-    /// From now on the call waits when nothing is left. `added` is what its task was given so far.
+    /// Makes the call wait, from now on, when no fuel is left. `added` is what its task was given so far.
     pub(super) fn new(
         account: Option<FuelAccount>,
         added: u64,
@@ -105,7 +105,7 @@ impl CallFuel {
         }
     }
 
-    /// Returns when more or less is left. [`Self::look`] says how much.
+    /// Returns when the amount of fuel left has changed. [`Self::look`] then reads it.
     pub(super) async fn changed(&mut self) {
         let over = match &mut self.standing {
             Some(standing) => standing.changed().await.is_err(),
@@ -116,7 +116,7 @@ impl CallFuel {
         }
     }
 
-    /// Takes notice of how much is left.
+    /// Reads how much fuel is left, and pauses the call or lets it go on.
     pub(super) fn look(&mut self, task: &TaskId) {
         let standing = self.standing.as_mut().map(|standing| standing.borrow_and_update().clone());
         let paused = match standing.unwrap_or_default() {
@@ -154,13 +154,13 @@ impl CallFuel {
         self.waits.as_ref().map(|waits| &waits.paused)
     }
 
-    /// How often its user may be asked for more, and how much that is each time; none if it does not wait for that.
+    /// How often its user may be asked for more, and how much each time; none if the call does not wait for that.
     pub(super) fn extensions(&self) -> Option<(u32, u64)> {
         let waits_for_more = self.paused().is_some_and(|paused| paused.until.is_none());
         self.account.as_ref().filter(|_| waits_for_more).map(FuelAccount::extensions)
     }
 
-    /// Whether it waits although as much waits already as may.
+    /// Whether it waits without a permit, since the limit of waiting calls is reached.
     pub(super) fn lacks_permit(&self) -> bool {
         self.waits.as_ref().is_some_and(|waits| waits.permit.is_none())
     }

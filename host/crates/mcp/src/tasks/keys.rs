@@ -1,23 +1,23 @@
-//! Under which keys a task is stored.
+//! The keys under which a task is stored.
 
 use platform::durable::Key;
 
-/// What a task is made of, each part under its own key.
+/// The parts of a stored task, each under its own key.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part {
-    /// How it stands.
+    /// Its current state.
     Record,
     /// The call that it began with.
     Call,
     /// The log of the call's steps.
     Journal,
-    /// What it has asked, with the answers.
+    /// Its questions and tool calls, with the answers.
     Asked,
     /// The output of its call up to its last checkpoint, or to its end.
     Output,
-    /// What its call did, once it has ended.
+    /// A summary of what its call did, once it has ended.
     Timeline,
-    /// What its call used over time.
+    /// Fuel and memory that its call used over time.
     Samples,
 }
 
@@ -43,7 +43,7 @@ impl Part {
     }
 }
 
-/// What the keys of all records begin with.
+/// The prefix of the keys of all records.
 pub(super) fn all_records() -> Option<Key> {
     Key::new(Part::Record.prefix()).ok()
 }

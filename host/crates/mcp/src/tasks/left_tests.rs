@@ -1,4 +1,4 @@
-//! Tasks whose process is stopped for a while, or ends while others live; and clocks that are set.
+//! Tasks whose process is paused for a while, or ends while others live, and clocks that are set.
 
 use super::call::NotMade;
 use super::keys::Part;
@@ -9,17 +9,17 @@ use super::tests::{Fixture, Maker, all_ended};
 use super::upkeep::Agenda;
 use crate::upkeep::Upkeep as _;
 use platform::clock::Clock as _;
-use platform::durable::{Expected, Fence, Key, Strength};
+use platform::durable::{Durability, Expected, Fence, Key};
 use std::sync::Arc;
 use std::time::Duration;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// A process with what it does regularly.
+/// A process and its regular work.
 struct Process(Arc<Tasks>, Agenda);
 
 impl Process {
-    /// Its calls end at once, or wait for their plugin.
+    /// The calls of the process end at once, or wait for their plugin.
     async fn start(fixture: &Arc<Fixture>, waits: bool) -> Self {
         let tasks = fixture.process();
         let waits = waits.then(|| NotMade::NotYet("its plugin is not there".into()));
@@ -62,14 +62,14 @@ async fn a_process_that_has_lost_a_task_takes_it_up_again_when_its_new_owner_is_
     let fixture = Arc::new(Fixture::new());
     let (mut first, mut second) = (Process::start(&fixture, false).await, Process::start(&fixture, true).await);
     let id = fixture.begin_replayable(&first.0).await;
-    // The first is stopped meanwhile.
+    // The first process is paused meanwhile.
     fixture.clock.pass(LEASE);
     second.upkeep().await;
     assert!(second.serves(&id));
     first.upkeep().await;
     all_ended(&first.0).await;
     assert_eq!(fixture.state(&first.0, &id).await.state, TaskState::Working);
-    // Now the second.
+    // Now the second process is paused.
     fixture.clock.pass(LEASE);
     first.upkeep().await;
     all_ended(&first.0).await;
@@ -86,7 +86,7 @@ async fn what_begins_after_another_process_has_started_is_taken_up_by_that_one()
         if is_killed {
             fixture.clock.pass(LEASE);
         } else {
-            // Whoever stops in good order leaves it at once.
+            // A process that stops in good order leaves it at once.
             first.0.close().await;
             fixture.clock.pass(RENEW);
         }
@@ -95,7 +95,7 @@ async fn what_begins_after_another_process_has_started_is_taken_up_by_that_one()
     }
 }
 
-/// Processes over one folder need not have the same plugins.
+/// Processes that share a folder need not have the same plugins.
 #[tokio::test]
 async fn a_task_whose_tool_is_not_there_is_left_to_whoever_has_it() {
     let fixture = Arc::new(Fixture::new());
@@ -116,7 +116,7 @@ async fn a_task_whose_tool_is_not_there_is_left_to_whoever_has_it() {
     all_ended(&with.0).await;
     let ended = fixture.state(&with.0, &id).await;
     assert!(matches!(ended.state, TaskState::Completed { .. }), "{ended:?}");
-    // The other one notices, when it tries again.
+    // The other process notices this when it tries again.
     all_ended(&without.0).await;
 }
 
@@ -126,18 +126,18 @@ async fn what_is_looked_at_once_is_known() {
     let (first, mut second) = (Process::start(&fixture, false).await, Process::start(&fixture, true).await);
     let id = fixture.begin_replayable(&first.0).await;
     first.0.close().await;
-    // As if it were suspended.
+    // The record says that the task is suspended.
     let (mut task, record) = first.0.load(&id).await.unwrap().unwrap();
     task.suspended = Some(Suspended { until: None, for_message: false });
     let key = Part::Record.key(&id).unwrap();
     let expected = Expected::At(record.revision);
-    fixture.store.put(&key, task.to_bytes(), expected, Strength::Process).await.unwrap();
+    fixture.store.put(&key, task.to_bytes(), expected, Durability::Process).await.unwrap();
     for _ in 0..3 {
         fixture.clock.pass(RENEW);
         second.upkeep().await;
         assert_eq!(second.0.open_count(), (0, 1), "it knows of it, and does not serve it");
     }
-    // Its time comes.
+    // The time of the task is over.
     fixture.clock.pass(second.0.limits().run);
     second.upkeep().await;
     while !fixture.state(&second.0, &id).await.has_ended() {
@@ -160,7 +160,7 @@ async fn a_clock_that_is_set_ends_no_task() {
         assert!(first.serves(&id));
         let before = fixture.state(&first.0, &id).await;
         assert_eq!((&before.state, before.created), (&TaskState::Working, created));
-        // One that starts now has another clock.
+        // A process that starts now uses the changed clock.
         let mut second = Process::start(&fixture, true).await;
         let seen = fixture.state(&second.0, &id).await;
         assert_eq!(seen.expires() - second.0.now(), before.expires() - first.0.now(), "it has as long to go");

@@ -1,5 +1,5 @@
-//! What is asked of a task that another process serves, or that nobody serves at the moment: it is stored, and whoever serves
-//! the task looks for it.
+//! Requests to a task that another process serves, or that nobody serves at the moment: they are stored, and the process that
+//! serves the task looks for them.
 
 use super::control::TaskRequest;
 use super::record::millis;
@@ -7,7 +7,7 @@ use super::table::TaskId;
 use super::take_up::TakeUp;
 use super::tasks::{TaskError, Tasks};
 use platform::clock::{Clock as _, SystemClock};
-use platform::durable::{DurableError, DurableStore, Expected, Key, Record, Strength};
+use platform::durable::{Durability, DurableError, DurableStore, Expected, Key, Record};
 use platform::random::random_text;
 use runtime::imports::MAX_UNREAD_MESSAGES;
 use std::collections::HashSet;
@@ -18,22 +18,22 @@ use tokio::task::JoinHandle;
 
 /// How often a process looks for requests, while it serves tasks.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
-/// Bytes of the requests to one task that wait. Bounds, like their number, what a client stores that asks again and again while
-/// nobody serves its task.
+/// Bytes of the waiting requests to one task. Like their number, this bounds what a client stores that sends requests again and
+/// again while nobody serves its task.
 const MOST_BYTES: usize = 1 << 20;
-/// How long whoever asks waits until it is done. A task may wait for its plugin.
+/// How long a sender waits until its request is done. It may not be done in time, since a task may wait for its plugin.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
-/// Requests that are read at once.
+/// Requests that are read in one go.
 pub(super) const PAGE: u32 = 200;
-/// Requests that this process has stored.
+/// Requests that this process has stored. Orders those that it stores in the same millisecond.
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// Where requests wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Whoever serves tasks looks for them every second.
+    /// The processes that serve tasks look here every second.
     Requests,
-    /// Messages for a call that has to run before it can read them. Nobody looks for them before, so they cost nothing.
+    /// Messages for a call that has to run again before it can read them. Nobody looks for them earlier, so they cost nothing.
     Messages,
 }
 
@@ -45,22 +45,22 @@ impl Place {
         }
     }
 
-    /// How many may wait for one task.
+    /// How many requests may wait for one task.
     fn most(self) -> usize {
         match self {
             Self::Requests => 64,
-            // As many as a running call has that has not read them.
+            // The number of unread messages that a running call may have.
             Self::Messages => MAX_UNREAD_MESSAGES,
         }
     }
 
-    /// What the keys of those for a task begin with; none if no task can have this id.
+    /// The prefix of the keys of a task's requests; none if no task can have this id.
     pub(super) fn of_task(self, id: &str) -> Option<Key> {
         Key::new(format!("{}/{id}", self.prefix())).ok()
     }
 }
 
-/// Stores a request for whoever serves the task.
+/// Stores a request for the process that serves the task.
 pub(super) async fn leave(
     store: &dyn DurableStore,
     place: Place,
@@ -76,15 +76,15 @@ pub(super) async fn leave(
     if waiting.len() >= place.most() || bytes > MOST_BYTES {
         return Err(TaskError::TooMuch);
     }
-    // In the order in which they came, as far as the clocks of several processes agree.
+    // The keys sort in the order of arrival, as far as the clocks of several processes agree.
     let (at, number) = (millis(SystemClock.unix()), COUNT.fetch_add(1, Ordering::Relaxed));
     let name = random_text::<12>().map_err(|error| failed(&error))?;
     let key = Key::new(format!("{all}/{at:016}-{number:08}-{name}")).map_err(|error| failed(&error))?;
-    store.put(&key, value, Expected::Nothing, Strength::Process).await?;
+    store.put(&key, value, Expected::Nothing, Durability::Process).await?;
     Ok(key)
 }
 
-/// What waits for a task, in the order in which it came.
+/// The requests that wait for a task, in the order of their arrival.
 pub(super) async fn waiting(
     store: &dyn DurableStore,
     place: Place,
@@ -93,7 +93,7 @@ pub(super) async fn waiting(
     let (mut after, mut all) = (None, Vec::new());
     let Some(prefix) = place.of_task(id) else { return Ok(all) };
     loop {
-        // A page has fewer records if they are large.
+        // A page of large records has fewer of them, so only an empty page is the end.
         let page = store.list(&prefix, after.as_ref(), PAGE).await?;
         let Some((last, _)) = page.last() else { return Ok(all) };
         after = Some(last.clone());
@@ -102,13 +102,14 @@ pub(super) async fn waiting(
 }
 
 impl Tasks {
-    /// Asks something of a task that had not ended a moment ago.
+    /// Sends a request to a task that had not ended a moment ago.
     pub(super) async fn ask(self: &Arc<Self>, id: &str, request: TaskRequest) -> Result<(), TaskError> {
         if !self.running.lock().contains_key(id) {
             self.go_on(&id.into(), TakeUp::Now).await?;
         }
         let running = self.running.lock().get(id).cloned();
-        // Whoever asks has no answer before it is stored, so nothing is lost if this process is killed meanwhile.
+        // The sender gets its response only after the request is stored, so nothing is lost if this process is killed
+        // meanwhile.
         let told = match running.and_then(|running| running.ask(request.clone())) {
             Some(asked) => tokio::time::timeout(PATIENCE, asked).await,
             None => Ok(false),
@@ -122,14 +123,14 @@ impl Tasks {
         if told.is_ok()
             && let Ok(Some(passed_on)) = passed_on
         {
-            // So that whoever asks next sees it, if the call can go on at once.
+            // Waits a moment, so that the next reader of the task sees the effect, if the call can go on at once.
             let _ = tokio::time::timeout(PATIENCE, passed_on).await;
         }
         Ok(())
     }
 
-    /// Passes on what was asked of a task that is about to be served here, before anything new. What it does not take now it is asked
-    /// later.
+    /// Passes on the stored requests to a task that is about to be served here, before any new ones. Requests that the task
+    /// cannot take now are passed on later.
     pub(super) async fn take_requests_of(self: &Arc<Self>, id: &TaskId) -> Result<(), DurableError> {
         for (key, record) in waiting(&*self.store, Place::Requests, id).await? {
             if let Ok(request) = serde_json::from_slice(&record.value)
@@ -141,7 +142,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// Passes on what was asked of the tasks that run here.
+    /// Passes on the stored requests to the tasks that run here.
     pub(super) async fn take_requests(self: &Arc<Self>) -> Result<(), DurableError> {
         let Ok(all) = Key::new(Place::Requests.prefix()) else { return Ok(()) };
         let (mut after, mut full) = (None, HashSet::new());
@@ -151,7 +152,7 @@ impl Tasks {
             after = Some(last.clone());
             for (key, record) in page {
                 let id = task_of(&key);
-                // What comes later waits, too: requests keep their order.
+                // Later requests for this task wait, too, so that requests keep their order.
                 if !full.contains(&id) && !self.take_request(&id, key, &record).await? {
                     full.insert(id);
                 }
@@ -159,7 +160,7 @@ impl Tasks {
         }
     }
 
-    /// False if the task takes no more at the moment.
+    /// False if the task takes no more requests at the moment.
     async fn take_request(self: &Arc<Self>, id: &TaskId, key: Key, record: &Record) -> Result<bool, DurableError> {
         let Ok(request) = serde_json::from_slice::<TaskRequest>(&record.value) else {
             return self.forget(&key).await.map(|()| true);
@@ -168,10 +169,10 @@ impl Tasks {
             match self.load(id).await? {
                 Some((task, _)) if !task.has_ended() => {
                     if task.waits_for(&request) {
-                        // It passes on what waits.
+                        // This also passes on the requests that wait.
                         self.go_on(id, TakeUp::Now).await?;
                     } else if task.suspended_until().is_some() {
-                        // A message to a call that does not wait for one.
+                        // The request is a message to a call that does not wait for one.
                         match leave(&*self.store, Place::Messages, id, &request).await {
                             Err(TaskError::Store(error)) => return Err(error),
                             Err(error) => tracing::warn!(task = &**id, "a message to a task is lost: {error}"),
@@ -181,16 +182,16 @@ impl Tasks {
                     }
                     return Ok(true);
                 }
-                // Nobody will.
+                // The task is gone or has ended, so nobody will take the request.
                 _ => return self.forget(&key).await.map(|()| true),
             }
         }
         Ok(self.pass_on(key, request).is_ok())
     }
 
-    /// Passes a stored request on to the task, if that runs here, and removes it once it is done: a process that is killed
-    /// meanwhile leaves it to the next, and to do it twice is as good as once. None if there is nothing to wait for; the error
-    /// says that the task takes no more at the moment.
+    /// Passes a stored request on to the task, if that runs here, and removes the request once it is done. A process that is
+    /// killed meanwhile leaves it to the next one, which does no harm: a request may be done twice. None if there is nothing to
+    /// wait for; the error means that the task takes no more requests at the moment.
     fn pass_on(self: &Arc<Self>, key: Key, request: TaskRequest) -> Result<Option<JoinHandle<()>>, TooMuch> {
         let Some(running) = self.running.lock().get(&*task_of(&key)).cloned() else { return Ok(None) };
         if !self.asking.lock().insert(key.clone()) {
@@ -202,7 +203,7 @@ impl Tasks {
         };
         let tasks = self.clone();
         Ok(Some(self.runners.spawn(async move {
-            // If nobody serves the task any more, the request waits for whoever does.
+            // If nobody serves the task any more, the request stays for the next process that does.
             if taken.await
                 && let Err(error) = tasks.forget(&key).await
             {
@@ -213,7 +214,7 @@ impl Tasks {
     }
 
     pub(super) async fn forget(&self, key: &Key) -> Result<(), DurableError> {
-        self.store.remove(key, Expected::Any, Strength::Process).await
+        self.store.remove(key, Expected::Any, Durability::Process).await
     }
 }
 

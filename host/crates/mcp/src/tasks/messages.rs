@@ -1,4 +1,4 @@
-//! Messages for the call of a task that does not run at the moment. They are kept until it does.
+//! Keeps messages for the call of a task that does not run at the moment, until it runs again.
 
 use super::control::TaskRequest;
 use super::mailbox::{PATIENCE, Place, leave, waiting};
@@ -12,15 +12,15 @@ use runtime::imports::SteeringMessage;
 use std::sync::Arc;
 
 impl Tasks {
-    /// Leaves a message for the call of a task that does not run at the moment. False if this principal has none with this
-    /// call, or if the call itself has to take the message, since only it knows which number comes next.
+    /// Leaves a message for the call of a task that does not run at the moment. False if this principal has no task with this
+    /// call, or if the call itself has to take the message, since only the call knows which number comes next.
     pub(crate) async fn steer(
         self: &Arc<Self>,
         owner: &Principal,
         call: &str,
         message: SteeringMessage,
     ) -> Result<bool, TaskError> {
-        // A process that has just started may not have seen it yet.
+        // A process that has just started may not have read the stored tasks yet.
         let _ = tokio::time::timeout(PATIENCE, self.seen.cancelled()).await;
         let Some(id) = self.table.lock().find_call(owner, call) else { return Ok(false) };
         let Some((task, _)) = self.load(&id).await?.filter(|(task, _)| !task.has_ended()) else { return Ok(false) };
@@ -28,7 +28,7 @@ impl Tasks {
         let is_waited_for = task.waits_for(&request);
         if message.seq.is_some() {
             if is_waited_for || task.suspended_until().is_none() {
-                // If it does not go on now, its sender hears that.
+                // If the call does not go on in time, the sender gets an error.
                 let _ = tokio::time::timeout(PATIENCE, self.go_on_until_served(&id)).await;
             }
             return Ok(false);
@@ -44,7 +44,7 @@ impl Tasks {
         let key = leave(&*self.store, Place::Messages, &id, &request).await?;
         let is_suspended = self.load(&id).await?.is_some_and(|(task, _)| task.suspended_until().is_some());
         if !is_suspended {
-            // Whoever serves it may have looked before this message was there.
+            // The process that serves the task may have looked for messages before this one was stored.
             leave(&*self.store, Place::Requests, &id, &request).await?;
             self.forget(&key).await?;
             self.wake.notify_one();
@@ -62,7 +62,7 @@ impl Tasks {
         }
     }
 
-    /// What a call that is suspended has in memory, and another process has not: messages that it has not read, and its output.
+    /// Stores what a suspended call has only in the memory of this process: messages that it has not read, and its output.
     pub(super) async fn keep_what_waits(&self, id: &TaskId, record: &TaskRecord, unread: Vec<SteeringMessage>) {
         for message in unread {
             if let Err(error) = leave(&*self.store, Place::Messages, id, &TaskRequest::Steer(message)).await {
@@ -80,7 +80,7 @@ impl Tasks {
     pub(super) async fn take_messages(&self, id: &TaskId, record: &TaskRecord) -> Result<(), DurableError> {
         let Some(maker) = self.maker.get() else { return Ok(()) };
         for (key, stored) in waiting(&*self.store, Place::Messages, id).await? {
-            // In this order: a message may get lost with the host, and is not said twice.
+            // The message is removed first: it may get lost with the host, but is never delivered twice.
             self.forget(&key).await?;
             if let Ok(TaskRequest::Steer(message)) = serde_json::from_slice(&stored.value)
                 && let Err(why) = maker.put_back(record, message)

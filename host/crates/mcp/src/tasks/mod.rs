@@ -3,14 +3,18 @@
 //! - `record` is a task as it is stored, and its states; `table` counts tasks against the limits;
 //! - `shown` is a task as its client sees it, `shown_calls` the calls of its tools among that;
 //! - `keys` says under which keys a task is stored, `call` is the call that it begins with;
-//! - `tasks` has what a client asks of its tasks; `create` makes one, before its client learns of it;
-//! - `control` is how a running task is reached; `runner` serves a task's call, as a request would; `questions`, `tool_calls` and `asked` are what it asks, `extension` asks for more fuel, `recorder` stores how it stands;
+//! - `tasks` has the requests of a client about its tasks; `create` makes a task, before its client learns of it;
+//! - `control` is how a running task is reached; `runner` serves a task's call, as a request would; `questions`, `tool_calls`
+//!   and `asked` are what it asks its client; `extension` asks for more fuel; `recorder` stores its current state;
 //! - `suspension` drops the instances of calls that wait;
-//! - `messages` keeps what is said to a call that does not run;
-//! - `mailbox` passes on what is asked of a task that another process serves;
-//! - `fate` is the one place for tasks that their process leaves behind, and `take_up` finds them, at the start and later;
-//! - `stored_tasks` is what the operator sees of them, `timeline` what a call did; `sampler` notes what it uses meanwhile, in `samples`;
-//! - `upkeep` renews what open tasks hold, looks for what others have left, and removes those whose time is over.
+//! - `messages` keeps messages to a call that does not run;
+//! - `mailbox` passes on requests to a task that another process serves;
+//! - `fate` is the one place that decides about tasks which their process leaves behind; `take_up` finds these, at the start
+//!   and later;
+//! - `stored_tasks` is what the operator sees of tasks; `timeline` is what a call did; `sampler` measures what it uses
+//!   meanwhile, into `samples`;
+//! - `upkeep` renews the leases of open tasks, looks for tasks that other processes have left, and removes those whose time is
+//!   over.
 
 mod asked;
 mod call;

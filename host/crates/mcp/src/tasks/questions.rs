@@ -1,4 +1,4 @@
-//! What a task asks its client: answered one by one, in any order, under keys that are used once.
+//! What a task asks its client: each question is answered on its own, in any order, and under a key that is used only once.
 
 use super::asked::{AskedKind, AskedQuestions};
 use super::record::millis;
@@ -16,8 +16,8 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
-/// Bytes of the questions and calls that are stored at once. They are stored and sent with every change: bounds what a plugin adds to
-/// that which asks very long questions.
+/// Bytes of the open questions and calls of a task. All of them are stored and sent with every change, so this bounds the cost
+/// of a plugin that asks very long questions.
 const MAX_STORED: usize = 1 << 20;
 
 pub(super) struct TaskQuestions {
@@ -25,28 +25,28 @@ pub(super) struct TaskQuestions {
     principal: Principal,
     correlation: Option<String>,
     held: HeldResources,
-    /// A task needs one, however much it asks.
+    /// A waiting task needs one permit, however much it asks.
     permit: Option<WaitPermit>,
-    /// The limit because of which it has none.
+    /// The limit that was reached when it was refused a permit.
     limit: usize,
-    /// Everything that it has asked.
+    /// Everything that the task has asked.
     asked: AskedQuestions,
     batches: Vec<AskedBatch>,
-    /// Its client's tools that it calls.
+    /// The calls of its client's tools.
     calls: ToolCalls,
-    /// The requests that were open when an earlier run of the call ended. They stay open until this run has come there: a client
-    /// that saw the task without them would take them for withdrawn.
+    /// The requests that were open when an earlier run of the call ended. They stay open until this run asks them again: a
+    /// client that saw the task without them would think that they are withdrawn.
     earlier: Map<String, Value>,
 }
 
-/// Questions that the guest asked at once. It gets all answers at once.
+/// Questions that the guest asked together. It gets all their answers together.
 struct AskedBatch {
     questions: PendingQuestions,
-    /// The requests that are sent, in the order of the questions, each until it is answered.
+    /// The requests that are sent, in the order of the questions. Each becomes none once it is answered.
     requests: Vec<Option<(String, Value)>>,
     replies: Vec<Option<ClientReply>>,
     bytes: usize,
-    /// When it is given up, in milliseconds since 1970.
+    /// When the host gives up waiting, in milliseconds since 1970.
     expires: u64,
 }
 
@@ -63,27 +63,28 @@ impl TaskQuestions {
         Self { permits, principal, correlation, held, permit: None, limit: 0, asked, batches, calls, earlier }
     }
 
-    /// Whether it waits for its client.
+    /// Whether the task waits for its client.
     pub(super) fn is_waiting(&self) -> bool {
         !self.batches.is_empty() || !self.calls.is_empty()
     }
 
-    /// How many of its calls wait for answers to questions.
+    /// How many batches of questions wait for answers.
     pub(super) fn asking(&self) -> usize {
         self.batches.len()
     }
 
-    /// Whether it waits although as much waits already as may.
+    /// Whether it waits without a permit, since the limit of waiting calls is reached.
     pub(super) fn lacks_permit(&self) -> bool {
         self.is_waiting() && self.permit.is_none()
     }
 
-    /// Everything that it has asked so far.
+    /// Everything that the task has asked so far.
     pub(super) fn asked(&self) -> &AskedQuestions {
         &self.asked
     }
 
-    /// Asks the client. `can_be_suspended`: if as much waits already as may, the call can wait without its instance.
+    /// Asks the client. `can_be_suspended` says whether the call can wait without its instance, if the limit of waiting calls
+    /// is reached.
     pub(super) fn ask(&mut self, request: PendingRequest, can_be_suspended: bool, now: u64) {
         if self.permit.is_none() {
             match self.permits.acquire(&self.principal, self.held.now()) {
@@ -160,7 +161,7 @@ impl TaskQuestions {
         earlier.chain(self.batches.iter().flat_map(|batch| batch.requests.iter().flatten().cloned())).collect()
     }
 
-    /// Takes answers. Those under other keys than what is outstanding, or will be again, are ignored.
+    /// Takes answers. Ignores those whose keys are neither outstanding now nor will be again.
     pub(super) fn answer(&mut self, mut answers: InputResponses) {
         self.asked.make_room();
         for batch in &mut self.batches {
@@ -185,7 +186,7 @@ impl TaskQuestions {
         self.forget_answered();
     }
 
-    /// Takes outcomes of calls of its client's tools, likewise.
+    /// Takes outcomes of calls of its client's tools, by the same rule as [`Self::answer`].
     pub(super) fn answer_calls(&mut self, mut outcomes: Map<String, Value>) {
         self.asked.make_room();
         self.calls.answer(&mut outcomes, &mut self.asked);
@@ -193,12 +194,12 @@ impl TaskQuestions {
         self.forget_answered();
     }
 
-    /// When the next question or call has waited for too long, if there is one.
+    /// When the next question or call times out, if there is one.
     pub(super) fn expires(&self) -> Option<u64> {
         self.batches.iter().map(|batch| batch.expires).chain(self.calls.expires()).min()
     }
 
-    /// Returns when a guest does not wait for its answers any more.
+    /// Returns when a guest has stopped waiting for its answers.
     pub(super) async fn abandoned(&mut self) {
         poll_fn(|context| {
             let questions = self.batches.iter_mut().any(|batch| batch.questions.poll_abandoned(context).is_ready());
@@ -210,7 +211,7 @@ impl TaskQuestions {
         .await;
     }
 
-    /// Gives up the questions and calls that have waited for too long, and those whose guest has.
+    /// Gives up the questions and calls that have timed out, and those whose guest has stopped waiting.
     pub(super) fn give_up(&mut self, now: u64) {
         let (over, batches): (Vec<_>, Vec<_>) = std::mem::take(&mut self.batches)
             .into_iter()
@@ -224,7 +225,7 @@ impl TaskQuestions {
         self.forget_answered();
     }
 
-    /// Refuses what waits although as much waits already as may.
+    /// Refuses the questions that wait without a permit, since the limit of waiting calls is reached.
     pub(super) fn refuse_over_limit(&mut self) {
         for AskedBatch { questions, .. } in std::mem::take(&mut self.batches) {
             PendingRequest::Questions(questions).refuse_over_limit(self.limit);

@@ -14,38 +14,38 @@ use std::time::{Duration, UNIX_EPOCH};
 /// How often a client should ask for a task that has not ended.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What is stored of a task and changes. The call that it began with is stored beside it, once.
+/// The part of a stored task that changes. The call that it began with is stored beside it, once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TaskRecord {
     pub(crate) principal: String,
     /// The name that the client called.
     pub(crate) tool: String,
-    /// The id of the call, which steering messages and the log of its chunks are for.
+    /// The id of the call, which steering messages and the log of its chunks refer to.
     pub(crate) call: String,
     pub(crate) correlation: Option<String>,
     /// Milliseconds since 1970, as all times here.
     pub(crate) created: u64,
     pub(crate) updated: u64,
-    /// How long it is kept, from its creation on.
+    /// How long it is kept, counted from its creation.
     pub(crate) ttl: u64,
     pub(crate) message: Option<String>,
     pub(crate) state: TaskState,
-    /// The fencing token of the process that serves it. Each process that takes it up has a higher one.
+    /// The fencing token of the process that serves it. Each process that takes the task up has a higher one.
     #[serde(default)]
     pub(super) owner: u64,
     #[serde(default)]
     pub(crate) fuel: TaskFuel,
-    /// The calls of its client's tools that it waits for, beside what its state says.
+    /// The calls of its client's tools that it waits for, in addition to what its state says.
     #[serde(default, skip_serializing_if = "ShownCalls::is_empty")]
     pub(super) calls: ShownCalls,
-    /// Nobody serves it until then, or until it is asked something.
+    /// Set while nobody serves it: until the time in there, or until a request for it arrives.
     #[serde(default)]
     pub(super) suspended: Option<Suspended>,
-    /// The moment of its last change, as the process dates it that has made it; none if an earlier version has.
+    /// The time of its last change, on the clock of the process that made it; none if an earlier version made it.
     #[serde(default)]
     pub(super) time: Option<MachineTime>,
-    /// What was added to its times to date them as this process does.
+    /// Milliseconds that were added to its times, so that they fit the clock of this process.
     #[serde(skip)]
     pub(super) moved: i64,
     /// What the call cost, once it has ended.
@@ -55,10 +55,12 @@ pub(crate) struct TaskRecord {
     pub(crate) size: u64,
 }
 
-/// The call of a task waits, and its instance is gone. The call runs again up to there when the task is asked something.
+/// The call of a task waits, and its instance is dropped. When a request for the task arrives, the call runs again up to where
+/// it waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Suspended {
-    /// When it goes on by itself: a question is given up, or there is fuel again. None: not before it ends.
+    /// When it goes on by itself, because a question times out or there is fuel again. None if it does not, until the time of
+    /// the task is over.
     pub(super) until: Option<u64>,
     /// A message to its call makes it go on, too.
     #[serde(default)]
@@ -69,15 +71,15 @@ pub(super) struct Suspended {
 #[serde(rename_all = "snake_case", tag = "status")]
 pub(crate) enum TaskState {
     Working,
-    /// The requests that its client has not answered, by key.
+    /// The requests to its client that have no answer, by key.
     InputRequired {
         requests: Map<String, Value>,
     },
-    /// The result of the tool, also if the tool failed.
+    /// The result of the tool, even if that result is an error of the tool.
     Completed {
         result: JsonObject,
     },
-    /// An error of the protocol.
+    /// An error of the protocol, instead of a result.
     Failed {
         error: JsonObject,
     },
@@ -89,7 +91,7 @@ impl TaskState {
         matches!(self, Self::Completed { .. } | Self::Failed { .. } | Self::Cancelled)
     }
 
-    /// What a task waits for that asks for `requests`.
+    /// The state of a running task whose client is asked for `requests`.
     pub(super) fn open(requests: Map<String, Value>) -> Self {
         if requests.is_empty() { Self::Working } else { Self::InputRequired { requests } }
     }
@@ -110,13 +112,13 @@ impl TaskRecord {
         self.state.has_ended()
     }
 
-    /// When it is removed, in milliseconds since 1970.
+    /// When the task is removed, in milliseconds since 1970.
     pub(super) fn expires(&self) -> u64 {
         self.created.saturating_add(self.ttl)
     }
 
-    /// Dates it as this process does: the wall clock may have been set between the starts of two. What it has waited for fuel goes by
-    /// the day that the clock shows.
+    /// Adjusts its times to the clock of this process: the wall clock may have been set between the starts of two processes.
+    /// The time until which it waits for fuel stays, since that follows the calendar day.
     pub(super) fn date_by(&mut self, now: MachineTime) {
         let moved = self.time.map_or(0, |then| now.offset_from(then));
         let moving = |time: &mut u64| *time = time.saturating_add_signed(moved);
@@ -126,7 +128,8 @@ impl TaskRecord {
         (self.moved, self.time) = (moved, Some(now));
     }
 
-    /// When it goes on by itself or ends, if nobody serves it before. A call that waits for fuel does nothing until it gets some.
+    /// When it goes on by itself or ends, if nobody serves it earlier. A call that waits for fuel does nothing until it gets
+    /// some.
     pub(super) fn suspended_until(&self) -> Option<u64> {
         let until = match (self.suspended, &self.fuel.paused) {
             (Some(suspended), _) => suspended.until,
@@ -136,7 +139,7 @@ impl TaskRecord {
         Some(until.map_or(self.expires(), |until| until.min(self.expires())))
     }
 
-    /// The requests that its client has not answered, by key.
+    /// The requests to its client that have no answer, by key.
     pub(super) fn requests(&self) -> Map<String, Value> {
         match &self.state {
             TaskState::InputRequired { requests } => requests.clone(),
@@ -156,8 +159,8 @@ impl TaskRecord {
         self.calls.has(key)
     }
 
-    /// Whether a request makes it go on, which nobody serves at the moment. A message waits with the call, if that does not wait for
-    /// one.
+    /// Whether this request makes a suspended task go on. A message does only if the call waits for one; otherwise the message
+    /// is kept.
     pub(super) fn waits_for(&self, request: &TaskRequest) -> bool {
         match request {
             TaskRequest::Steer(_) => self.suspended.is_some_and(|suspended| suspended.for_message),
@@ -167,7 +170,8 @@ impl TaskRecord {
         }
     }
 
-    /// Changes it, unless it has ended: then nothing changes, and the answer is false. From its end on it is kept for `keep`.
+    /// Changes the state. If the task has ended already, nothing changes, and false is returned. An ended task is kept for
+    /// `keep`.
     pub(super) fn change(&mut self, state: TaskState, message: Option<String>, now: u64, keep: Duration) -> bool {
         if self.has_ended() {
             return false;
@@ -191,7 +195,7 @@ impl TaskRecord {
         Ok(Self { size: bytes.len() as u64, ..read })
     }
 
-    /// What is said of how it stands.
+    /// The message about its state that is shown to its client.
     pub(super) fn shown_message(&self) -> Option<String> {
         let paused = self.fuel.paused.as_ref().map(|paused| paused.why.clone());
         paused.or_else(|| self.calls.message()).or_else(|| self.message.clone())
@@ -208,7 +212,7 @@ impl TaskRecord {
         }
     }
 
-    /// What a client is told of it when it is created.
+    /// The task as its client gets it when it is created.
     pub(crate) fn to_task(&self, id: &str) -> Task {
         let status = match self.state {
             TaskState::Working => TaskStatus::Working,
@@ -223,7 +227,7 @@ impl TaskRecord {
         task
     }
 
-    /// What a client is told of it later.
+    /// The task as its client gets it later.
     pub(crate) fn to_detailed(&self, id: &str) -> DetailedTask {
         let payload = match self.state.clone() {
             TaskState::Working => TaskPayload::Working,

@@ -1,4 +1,4 @@
-//! Stores how a task stands while it runs, and how it ended.
+//! Stores the state of a task while it runs, and how it ended.
 
 use super::asked::AskedQuestions;
 use super::fuel::TaskFuel;
@@ -7,7 +7,7 @@ use super::record::{Suspended, TaskRecord, TaskState};
 use super::shown_calls::ShownCalls;
 use super::table::TaskId;
 use super::tasks::Tasks;
-use platform::durable::{DurableError, Expected, Revision, Strength};
+use platform::durable::{Durability, DurableError, Expected, Revision};
 use platform::text::truncate_chars;
 use rmcp::model::JsonObject;
 use runtime::engine::FuelAccount;
@@ -17,17 +17,17 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-/// Time between two stored messages of a task's progress. Bounds what a tool that reports all the time costs the disk.
+/// Time between two stored messages about a task's progress. Bounds the disk writes of a tool that reports all the time.
 const MESSAGE_PAUSE: Duration = Duration::from_millis(500);
 /// Time before a change that could not be stored is tried again.
 const RETRY: Duration = Duration::from_secs(1);
-/// For how long a result waits for room in the store. Then the task ends without it. Bounds, with the number of tasks, what waits in
-/// memory.
+/// How long a result waits for room in the store. After that, the task ends without the result. Together with the number of
+/// tasks, this bounds how many results wait in memory.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// Characters of what a call that failed has said, where there is no room for all.
+/// Characters that are kept of the message of a failed call, if there is no room for the whole result.
 const MAX_SAID: usize = 400;
 
-/// How a running task stands. A change of the message alone may wait.
+/// The state of a running task. A change of the message alone may be stored later.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TaskProgress {
     pub(super) message: Option<String>,
@@ -36,19 +36,19 @@ pub(super) struct TaskProgress {
     pub(super) asked: Arc<AskedQuestions>,
     pub(super) fuel: TaskFuel,
     pub(super) suspended: Option<Suspended>,
-    /// Counts the changes of all but the message.
+    /// Counts the changes of everything but the message.
     pub(super) version: u64,
 }
 
 impl TaskProgress {
-    /// How an earlier process has left it.
+    /// The state in which an earlier process has left the task.
     pub(super) fn new(record: &TaskRecord, asked: &AskedQuestions) -> Self {
         let (message, fuel) = (record.message.clone(), record.fuel.clone());
         Self { message, fuel, requests: record.requests(), asked: Arc::new(asked.clone()), ..Self::default() }
     }
 }
 
-/// The record of a running task, which this process alone changes.
+/// The record of a running task. Only this process changes it.
 pub(super) struct Recorder {
     pub(super) tasks: Arc<Tasks>,
     pub(super) id: TaskId,
@@ -56,12 +56,12 @@ pub(super) struct Recorder {
     pub(super) revision: Revision,
 }
 
-/// Somebody else has ended the task or removed it.
+/// Another process has ended, removed or taken over the task.
 pub(super) struct Superseded;
 
 impl Recorder {
-    /// Stores changes until somebody else takes the task over. `stored` is told the version that is stored. `fuel` is that of
-    /// the call.
+    /// Stores changes until another process takes the task over. Sends each version that is stored to `stored`. `fuel` is the
+    /// account of the call.
     pub(super) async fn follow(
         &mut self,
         mut progress: watch::Receiver<TaskProgress>,
@@ -88,14 +88,14 @@ impl Recorder {
                 && let Some(key) = Part::Asked.key(&self.id)
             {
                 let asked = now.asked.to_bytes();
-                // What is asked and answered is kept, whether or not there is room by now.
+                // Questions and answers are stored even if there is no room for them by now.
                 let _ = self.tasks.count_part(&self.id, Part::Asked, asked.len());
-                // It takes its turn before the record.
-                asked_is_stored = Some(self.tasks.store.put(&key, asked, Expected::Any, Strength::Process));
+                // The store takes this request before that of the record.
+                asked_is_stored = Some(self.tasks.store.put(&key, asked, Expected::Any, Durability::Process));
             }
             (self.record.calls, self.record.fuel, self.record.suspended) = (now.calls, now.fuel, now.suspended);
             self.count_fuel(fuel.as_ref());
-            let saved = self.save(TaskState::open(now.requests), now.message, Strength::Process).await;
+            let saved = self.save(TaskState::open(now.requests), now.message, Durability::Process).await;
             let asked = match asked_is_stored {
                 Some(stored) => stored.await.map(drop),
                 None => Ok(()),
@@ -103,7 +103,8 @@ impl Recorder {
             match saved.and_then(|saved| asked.map(|()| saved)) {
                 Ok(true) => {}
                 Ok(false) => return Superseded,
-                // Nobody is told that it is stored. If it changes meanwhile, the newest is.
+                // This version is not reported as stored. If the state changes before the next attempt, the newest state is
+                // stored.
                 Err(error) => {
                     if is_stored {
                         tracing::error!(task = &*self.id, %error, "how a task stands cannot be stored; trying again");
@@ -118,7 +119,7 @@ impl Recorder {
         }
     }
 
-    /// Notes what the call has used by now.
+    /// Copies what the call has used by now into the record.
     pub(super) fn count_fuel(&mut self, account: Option<&FuelAccount>) {
         if let Some(account) = account {
             let fuel = &mut self.record.fuel;
@@ -126,12 +127,12 @@ impl Recorder {
         }
     }
 
-    /// Stores how the task ended. Tries until it has succeeded, or until it is not this process's task any more.
+    /// Stores how the task ended. Retries until that succeeds, or until another process owns the task.
     pub(super) async fn end(&mut self, state: TaskState, message: Option<String>, usage: Option<Value>) {
         self.record.usage = usage;
         let (mut state, mut waited) = (state, Duration::ZERO);
         loop {
-            match self.save(state.clone(), message.clone(), Strength::Power).await {
+            match self.save(state.clone(), message.clone(), Durability::Power).await {
                 Ok(_) => return,
                 Err(error @ (DurableError::TooLarge { .. } | DurableError::Full(_)))
                     if matches!(state, TaskState::Completed { .. })
@@ -160,7 +161,7 @@ impl Recorder {
         &mut self,
         state: TaskState,
         message: Option<String>,
-        strength: Strength,
+        durability: Durability,
     ) -> Result<bool, DurableError> {
         let (tasks, id) = (self.tasks.clone(), self.id.clone());
         let Some(key) = Part::Record.key(&id) else { return Ok(false) };
@@ -170,7 +171,7 @@ impl Recorder {
         }
         changed.time = Some(tasks.time.now());
         loop {
-            match tasks.store.put(&key, changed.to_bytes(), Expected::At(self.revision), strength).await {
+            match tasks.store.put(&key, changed.to_bytes(), Expected::At(self.revision), durability).await {
                 Ok(revision) => {
                     self.revision = revision;
                     self.record = changed;
@@ -179,7 +180,8 @@ impl Recorder {
                     tasks.changed(&self.record.principal(), &id);
                     return Ok(true);
                 }
-                // A change whose answer was lost has been made; an end was made by somebody else.
+                // If the owner is still this process, the change was made and only its response was lost. An end was stored by
+                // another process.
                 Err(DurableError::Conflict(_)) => match tasks.load(&id).await? {
                     Some((task, record)) if !task.has_ended() && task.owner == changed.owner => {
                         self.revision = record.revision;
@@ -192,7 +194,7 @@ impl Recorder {
     }
 }
 
-/// What is said in the place of a result that the store does not take.
+/// The message that replaces a result for which the store has no room.
 fn without_room(result: &JsonObject, error: &DurableError) -> String {
     let said = || result.get("content")?.get(0)?.get("text")?.as_str();
     match result.get("isError").and_then(Value::as_bool) {

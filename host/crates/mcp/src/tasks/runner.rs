@@ -1,4 +1,4 @@
-//! Takes care of the call of a task, in the place of a request: makes it again if it has to, and records how it ended.
+//! Serves the call of a task, as a request would: makes the call again if necessary, and records how it ended.
 
 use super::asked::AskedQuestions;
 use super::call::{EndedCall, Finish, NotMade};
@@ -13,7 +13,7 @@ use super::tasks::{LEASE, Tasks};
 use crate::calls::live::LiveCall;
 use crate::client::chunk_record::ChunkRecord;
 use bytesize::ByteSize;
-use platform::durable::{DurableError, Revision, StoreAnswer, Strength};
+use platform::durable::{Durability, DurableError, Revision, StoreAnswer};
 use plugins::calls::FinishedCall;
 use rmcp::model::JsonObject;
 use runtime::engine::{CallError, catch_panic};
@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// The task of the process that serves a task's call.
+/// Serves a task's call in this process, from start to end.
 pub(super) struct TaskRunner {
     recorder: Recorder,
     control: TaskControl,
@@ -53,7 +53,7 @@ impl TaskRunner {
         }
     }
 
-    /// Serves the call that has begun here, or else makes the call again that an earlier run has left.
+    /// Serves the call that has begun here, or makes the call again that an earlier run has left.
     pub(super) async fn run(mut self, begun: Option<(LiveCall, Finish)>) {
         let (mut pauses, is_new, mut begun) = (Backoff::default(), begun.is_some(), begun);
         while begun.is_some() || !(self.control.stop.is_cancelled() || self.recorder.record.has_ended()) {
@@ -66,7 +66,7 @@ impl TaskRunner {
                 tracing::error!(%error, "what is asked of a task cannot be read; trying again");
             }
             match self.serve(live).await {
-                // Others have its place at the moment.
+                // The call could not start, since other calls have its place at the moment.
                 Ok(Served::Ended(outcome, _))
                     if !is_new && outcome.result.as_ref().is_err_and(CallError::was_not_started) =>
                 {
@@ -78,7 +78,7 @@ impl TaskRunner {
                 Ok(Served::Suspended(unread)) => {
                     let Recorder { tasks, id, record, .. } = &self.recorder;
                     tasks.keep_what_waits(id, record, unread).await;
-                    // Its client lets it run again, so its day pays for that.
+                    // Its client makes it run again, so the repeated fuel is charged to the client's day.
                     if let Some(maker) = tasks.maker.get() {
                         maker.forget(record);
                     }
@@ -91,7 +91,7 @@ impl TaskRunner {
             }
             break;
         }
-        // It was stopped while it waited.
+        // The task was stopped while its call did not run.
         if let Some(reason @ (StopReason::Client | StopReason::Expired)) = self.control.reason.get().copied()
             && !self.recorder.record.has_ended()
         {
@@ -101,7 +101,7 @@ impl TaskRunner {
         self.leave();
     }
 
-    /// Makes the call again that an earlier run has left. None if that is not possible now, or any more.
+    /// Makes the call again that an earlier run has left. None if that is not possible now, or not at all.
     async fn make_again(&mut self, pauses: &mut Backoff) -> Option<(LiveCall, Finish)> {
         let stop = self.control.stop.clone();
         match stop.run_until_cancelled_owned(fate::make_call(&self.recorder)).await? {
@@ -110,7 +110,7 @@ impl TaskRunner {
                 self.hold(LEASE).await;
                 return Some((live, finish));
             }
-            // Another process may have gone on with it, and ended it.
+            // Another process may have taken the call over, and may have ended it.
             Err(_) if !self.is_own().await => {
                 let _ = self.control.reason.set(StopReason::Superseded);
                 self.control.stop.cancel();
@@ -118,11 +118,11 @@ impl TaskRunner {
             Err(NotMade::Never(why)) => self.record_lost(&why).await,
             Err(NotMade::NotYet(why)) => {
                 tracing::warn!(task = &*self.recorder.id, "a task waits: {why}");
-                // What it waits for is shown; if that fails, it is shown later.
+                // Shows in the task what the call waits for. If storing that fails, it is shown after the next attempt.
                 self.recorder.record.calls = ShownCalls::default();
                 let state = self.recorder.record.state.clone();
-                let _ = self.recorder.save(state, Some(why), Strength::Process).await;
-                // Another process may have what is missing here.
+                let _ = self.recorder.save(state, Some(why), Durability::Process).await;
+                // Gives up the lease, since another process may have what is missing here.
                 self.hold(Duration::ZERO).await;
                 pauses.wait(&self.control.stop).await;
             }
@@ -130,7 +130,7 @@ impl TaskRunner {
         None
     }
 
-    /// Whether the task is still this process's, as far as the store can tell.
+    /// Whether this process still owns the task, as far as the store can tell.
     async fn is_own(&mut self) -> bool {
         let Recorder { tasks, id, record, .. } = &self.recorder;
         let (tasks, id, owner) = (tasks.clone(), id.clone(), record.owner);
@@ -140,7 +140,7 @@ impl TaskRunner {
         }
     }
 
-    /// Has the task for so long, unless somebody else has taken it over.
+    /// Holds the lease of the task for this time, unless another process has taken the task over.
     async fn hold(&mut self, time: Duration) {
         let Recorder { tasks, id, .. } = &self.recorder;
         let lease = tasks.running.lock().get(id).map(|running| running.lease.clone());
@@ -153,7 +153,7 @@ impl TaskRunner {
         }
     }
 
-    /// Before anything new.
+    /// Takes the messages and requests that wait, before any new ones.
     async fn take_what_waits(&mut self) -> Result<(), DurableError> {
         let Recorder { tasks, id, record, .. } = &self.recorder;
         tasks.take_messages(id, record).await?;
@@ -163,7 +163,7 @@ impl TaskRunner {
     async fn end(&mut self, outcome: FinishedCall, chunks: ChunkRecord, finish: Finish) {
         let was_cancelled = matches!(outcome.result, Err(CallError::Cancelled));
         let reason = self.control.reason.get().copied().filter(|_| was_cancelled);
-        // Nobody else's call makes room for itself in its place before the log has ended.
+        // The output is stored before the log ends: from then on, other calls may take its room in memory.
         self.keep_output();
         let ended = finish(outcome, chunks).await;
         self.record_end(ended, reason).await;
@@ -174,7 +174,7 @@ impl TaskRunner {
         let (state, message) = tasks.end_state(id, &ended, reason);
         self.keep_output();
         let Recorder { tasks, id, .. } = &self.recorder;
-        // Before the end, since from then on everything may be removed.
+        // This comes before the end is stored, since an ended task may be removed at any time.
         tasks.keep_timeline(id, &self.recorder.record).await;
         self.recorder.end(state, message, ended.usage).await;
         if let Some(kept) = self.output.take()
@@ -200,14 +200,14 @@ impl TaskRunner {
         self.recorder.end(state, message, None).await;
     }
 
-    /// The process that ran its call was killed, so nobody has recorded how that ended.
+    /// Audits the end of a call whose process was killed, since that process has recorded nothing.
     fn audit_end(&self) {
         if let Some(maker) = self.recorder.tasks.maker.get() {
             maker.record_end(&self.recorder.record);
         }
     }
 
-    /// Another process may take it up, if it has not ended.
+    /// Stops serving the task. If it has not ended, another process may take it up.
     fn leave(self) {
         let Recorder { tasks, id, record, .. } = self.recorder;
         if record.has_ended() {
@@ -216,14 +216,14 @@ impl TaskRunner {
                 maker.forget(&record);
             }
         }
-        // Whoever has swept meanwhile took it for one that runs.
+        // A sweep that ran meanwhile has taken the task for a running one.
         match record.suspended_until() {
             Some(until) => tasks.table.lock().suspend(&id, until),
             None if record.has_ended() => tasks.table.lock().end(&id, record.expires()),
             None => tasks.table.lock().set_expiry(&id, record.expires()),
         }
         if let Some(RunningTask { lease, .. }) = tasks.running.lock().remove(&id) {
-            // What has not ended is found by every process that looks for leases which do not hold.
+            // A task that has not ended gets an expired lease, so every process that looks for expired leases finds it.
             match record.has_ended() {
                 true => drop(tasks.store.release(&lease)),
                 false => drop(tasks.store.renew(vec![lease], Duration::ZERO)),
@@ -260,7 +260,7 @@ impl Backoff {
 }
 
 impl Tasks {
-    /// The state of a task that has ended, and its message. `reason` is why its call was cancelled, if it was.
+    /// The state and the message of a task that has ended. `reason` is why its call was cancelled, if it was.
     fn end_state(&self, id: &TaskId, ended: &EndedCall, reason: Option<StopReason>) -> (TaskState, Option<String>) {
         match (&ended.answer, reason) {
             (_, Some(StopReason::Client)) => (TaskState::Cancelled, Some("It was cancelled.".into())),
@@ -287,7 +287,7 @@ impl Tasks {
     }
 }
 
-/// What is kept in the place of a result for which there is no room.
+/// The result that replaces one for which there is no room.
 fn too_large(bytes: u64, result: &JsonObject) -> JsonObject {
     let text = format!(
         "The tool has ended, but its result of {} cannot be kept: server.tasks.result and server.tasks.size set how much may \

@@ -1,10 +1,10 @@
-//! Looks how much fuel the call of a task has used and how much memory it holds, while it runs, and stores that.
+//! Measures the fuel that the call of a task has used and the memory that it holds, while it runs, and stores both.
 
 use super::keys::Part;
 use super::samples::{Sample, Samples};
 use super::table::TaskId;
 use super::tasks::Tasks;
-use platform::durable::{DurableError, Expected, Key, Strength};
+use platform::durable::{Durability, DurableError, Expected, Key};
 use platform::sync::Mutex;
 use runtime::engine::{FuelAccount, HeldResources};
 use std::future::{pending, poll_fn};
@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at a call that does something.
+/// Time between two measurements of a call that is active.
 const LOOK: Duration = Duration::from_secs(1);
-/// Time between two writes of what was seen. Bounds what a call that computes costs the disk.
+/// Time between two writes of the samples. Bounds the disk writes of a call that computes.
 const WRITE_PAUSE: Duration = Duration::from_secs(5);
 
-/// The samples of a task, as this run of its call adds to them.
+/// The samples of a task, to which this run of its call adds.
 pub(super) struct Sampler {
     tasks: Arc<Tasks>,
     id: TaskId,
@@ -28,24 +28,24 @@ pub(super) struct Sampler {
 
 struct State {
     samples: Samples,
-    /// What is stored; none until that is known.
+    /// The expected state of the stored samples; none until that is known.
     stored: Option<Expected>,
     /// Whether something is not stored yet.
     is_new: bool,
-    /// Not before then.
+    /// The earliest time of the next write.
     next_write: Instant,
 }
 
 impl Sampler {
     pub(super) fn new(tasks: Arc<Tasks>, id: TaskId, fuel: Option<FuelAccount>, held: HeldResources) -> Self {
-        // So that a call which is over at once is written once.
+        // Delays the first write, so that a call which ends at once is written only once.
         let next_write = tasks.clock.now() + LOOK;
         let state = State { samples: Samples::default(), stored: None, is_new: false, next_write };
         Self { tasks, id, fuel, held, state: Mutex::new(state) }
     }
 
-    /// Never returns. To be polled with the call: after a look that has found nothing new it has no timer until it is polled
-    /// again, so a call that waits costs nothing.
+    /// Never returns. It must be polled together with the call: after a measurement that has found nothing new it sets no timer
+    /// and goes on when it is polled again, so a call that waits costs nothing.
     pub(super) async fn run(&self) {
         loop {
             let is_new = self.look();
@@ -54,7 +54,7 @@ impl Sampler {
             {
                 tracing::warn!(task = &*self.id, %error, "what a task uses cannot be stored");
                 if matches!(error, DurableError::Conflict(_)) {
-                    // Another process serves it.
+                    // Another process serves the task.
                     return pending().await;
                 }
             }
@@ -65,7 +65,7 @@ impl Sampler {
         }
     }
 
-    /// Stores what is new, since this run of the call is over. What cannot be stored is lost, and the task goes on.
+    /// Stores new samples when this run of the call is over. If that fails, they are lost, and the task goes on.
     pub(super) async fn keep(&self) {
         self.note(0);
         if self.state.lock().is_new
@@ -75,7 +75,7 @@ impl Sampler {
         }
     }
 
-    /// False if nothing has changed.
+    /// Takes a sample. False if nothing has changed.
     fn look(&self) -> bool {
         self.note(self.held.now().bytes)
     }
@@ -103,7 +103,7 @@ impl Sampler {
         };
         let bytes = {
             let mut state = self.state.lock();
-            // Until it is known whether this is stored.
+            // Holds until it is known whether this write succeeds.
             (state.stored, state.is_new, state.next_write) =
                 (Some(Expected::Any), false, self.tasks.clock.now() + WRITE_PAUSE);
             state.samples.to_bytes()
@@ -112,14 +112,14 @@ impl Sampler {
             self.state.lock().stored = Some(expected);
             return Ok(());
         }
-        let stored = self.tasks.store.put(&key, bytes, expected, Strength::Process).await;
+        let stored = self.tasks.store.put(&key, bytes, expected, Durability::Process).await;
         let mut state = self.state.lock();
         state.stored = Some(stored.as_ref().map_or(expected, |revision| Expected::At(*revision)));
         state.is_new |= stored.is_err();
         stored.map(drop)
     }
 
-    /// Puts what earlier runs have seen before what this one has seen so far.
+    /// Puts the samples of earlier runs before those of this run.
     async fn load(&self, key: &Key) -> Result<Expected, DurableError> {
         let Some(record) = self.tasks.store.get(key).await? else { return Ok(Expected::Nothing) };
         if let Some(mut earlier) = Samples::from_bytes(&record.value) {
@@ -134,7 +134,7 @@ impl Sampler {
     }
 }
 
-/// Returns when it is polled for the second time, whatever the reason. Nothing wakes it.
+/// Returns when it is polled for the second time, whatever the reason. It registers no waker.
 async fn next_poll() {
     let mut was_polled = false;
     poll_fn(|_| if std::mem::replace(&mut was_polled, true) { Poll::Ready(()) } else { Poll::Pending }).await;

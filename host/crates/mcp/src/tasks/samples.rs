@@ -1,13 +1,13 @@
-//! How much fuel the call of a task had used at some moments, and how much memory it held.
+//! Samples of the fuel that the call of a task had used, and of the memory that it held.
 
 use serde::{Deserialize, Serialize};
 
-/// Samples of one task, an even number. Bounds what is stored and drawn of one that runs for a day.
+/// Samples of one task; must be even. Bounds what is stored and drawn for a task that runs for a day.
 const MOST: usize = 120;
 /// Milliseconds between two samples at first.
 const FIRST_INTERVAL: u64 = 1_000;
 
-/// What the calls of a task had used and held, as it holds until the next sample.
+/// What the calls of a task had used and held at one moment. It counts as unchanged until the next sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// Milliseconds since 1970.
@@ -18,11 +18,11 @@ pub struct Sample {
     pub memory: u64,
 }
 
-/// Samples in the order of their time. When there are as many as may be, every second one goes, and the interval doubles. The
-/// last is always what was seen last.
+/// Samples in the order of their time. When the limit is reached, every second sample is dropped and the interval doubles. The
+/// last one always shows the latest measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Samples {
-    /// Milliseconds that are between two of them at least, the last not included.
+    /// The minimum number of milliseconds between two samples, except before the last one.
     interval: u64,
     samples: Vec<Sample>,
 }
@@ -34,7 +34,7 @@ impl Default for Samples {
 }
 
 impl Samples {
-    /// None for what this version cannot read.
+    /// None if this version cannot read it.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok().filter(|samples: &Self| samples.interval > 0)
     }
@@ -48,8 +48,8 @@ impl Samples {
         self.samples
     }
 
-    /// Takes what is so now. False if nothing has changed. A call that runs again has used less than before until it is where it
-    /// was, and a clock may be set back: neither makes a sample less than the one before.
+    /// Adds a sample. False if nothing has changed. A call that runs again has used less than before until it is back where it
+    /// was, and a clock may be set back: in both cases the time or fuel of the sample before is kept.
     pub(super) fn add(&mut self, now: Sample) -> bool {
         let Some(last) = self.samples.last().copied() else {
             self.samples.push(now);
@@ -65,7 +65,7 @@ impl Samples {
         }
         self.samples.push(now);
         if self.samples.len() > MOST {
-            // The first and the last stay, since the most is even.
+            // The limit is even, so their number is odd here, and both the first and the last stay.
             self.samples = self.samples.iter().step_by(2).copied().collect();
             self.interval = self.interval.saturating_mul(2);
         }

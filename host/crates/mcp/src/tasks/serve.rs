@@ -1,4 +1,4 @@
-//! Runs the call of a task until it is done, or is left to later or to another process, and stores meanwhile how it stands.
+//! Runs the call of a task until it ends, is suspended or is left to another process, and stores its state meanwhile.
 
 use super::asked::AskedQuestions;
 use super::control::{StopReason, TaskControl, TaskInput, TopUp};
@@ -26,16 +26,16 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// How often a call is looked at that waits for room, or has to be suspended.
+/// Time between two checks of a call that waits for a permit, or that has to be suspended.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// How serving a call ended.
 #[allow(clippy::large_enum_variant, reason = "it is taken apart at once")]
 pub(super) enum Served {
     Ended(FinishedCall, ChunkRecord),
-    /// The call goes on elsewhere.
+    /// This process stops serving the call, which goes on elsewhere.
     Left,
-    /// It goes on when its task is asked something, or later by itself. That is stored; these messages it has not read.
+    /// The call goes on when a request for its task arrives, or later by itself. That is stored; these messages were not read.
     Suspended(Vec<SteeringMessage>),
 }
 
@@ -81,11 +81,11 @@ pub(super) async fn serve(
     let mut serving = Serving { id, record, questions, fuel, extension, suspension, progress: progress.clone() };
     serving.tell_if(|now| now.fuel.paused.take().is_some());
     let sender = NotificationSender::Task(Arc::new(move |report| {
-        // The same words again are a change, too: there may be more output.
+        // The same text again counts as a change, too, since there may be more output.
         progress.send_modify(|now| now.message = describe(report));
     }));
     unasked.into_iter().for_each(|ask| serving.ask(ask));
-    // Nobody takes the events over any more.
+    // Never cancelled, since nobody takes the events over any more.
     let stay = CancellationToken::new();
     let mut forwarding = Some(stream.forward(sender.clone(), stay.clone()));
     let outcome = {
@@ -120,7 +120,7 @@ pub(super) async fn serve(
                     None => pending().await,
                 }
             };
-            // In the compute pool it may be about to ask more.
+            // A call in the compute pool may be about to ask more questions.
             let run = poll_fn(|cx| match poll_compute(&mut call, cx) {
                 ComputePoll::Ready(outcome) => Poll::Ready(Some(outcome)),
                 ComputePoll::Waiting if std::mem::take(&mut is_computing) => Poll::Ready(None),
@@ -148,7 +148,7 @@ pub(super) async fn serve(
                 answer = serving.extension.answered() => serving.extend(answer),
                 Some((input, taken)) = inputs.recv() => {
                     let version = serving.take(input);
-                    // A client that went away needs none.
+                    // A client that went away needs no response.
                     let _ = taken.send(version);
                 }
                 () = look => {}
@@ -185,7 +185,7 @@ pub(super) async fn serve(
             }
         }
     };
-    // Dropping the call closes the queue; its last events are stored before the result.
+    // Dropping the call closes its queue of events. The last events are stored before the result.
     drop(call);
     if let Some(forwarding) = forwarding {
         forwarding.await;
@@ -206,7 +206,7 @@ impl Serving {
         self.questions.ask(request, self.suspension.is_possible_now(&self.fuel), now);
     }
 
-    /// Returns the version that has it.
+    /// Takes an input. Returns the version of the state that includes it.
     fn take(&mut self, input: TaskInput) -> u64 {
         match input {
             TaskInput::Answers(answers) => {
@@ -239,7 +239,7 @@ impl Serving {
         self.progress.borrow().version
     }
 
-    /// The client has said whether the call may use more.
+    /// Applies the client's answer to the question whether the call may use more fuel.
     fn extend(&mut self, answer: QuestionAnswer) {
         match answer {
             QuestionAnswer::More(number, units) => {
@@ -255,8 +255,8 @@ impl Serving {
         }
     }
 
-    /// Gives up what has waited for too long, and has everything stored that has changed. Returns the version that says that
-    /// the call is suspended, if it is to be.
+    /// Gives up questions that have timed out, and has every change stored. If the call is to be suspended, returns the version
+    /// of the state that says so.
     fn review(&mut self, is_computing: bool) -> Option<(u64, Suspended)> {
         let now = self.now();
         self.fuel.look(&self.id);
@@ -274,14 +274,14 @@ impl Serving {
         suspended.map(|suspended| (self.progress.borrow().version, suspended))
     }
 
-    /// How long nothing has to be looked at. A call that waits in the room that it has got is looked at when something changes.
+    /// Time until the next check is due. A call that waits and holds a permit is checked only when something changes.
     fn next_look(&self) -> Option<Duration> {
         let has_no_room = self.questions.lacks_permit() || self.fuel.lacks_permit() || self.suspension.lacks_permit();
         let expires = self.questions.expires().map(|at| Duration::from_millis(at.saturating_sub(self.now())));
         expires.map(|wait| wait.min(LONGEST_SLEEP)).into_iter().chain(has_no_room.then_some(LOOK)).min()
     }
 
-    /// Has stored what the call waits for.
+    /// Publishes what the call waits for, so that it gets stored.
     fn tell(&self) {
         let (requests, calls) = (self.questions.outstanding(), self.questions.outstanding_calls());
         let (asked, paused) = (self.questions.asked(), self.fuel.paused());

@@ -5,12 +5,12 @@ use super::tasks::Tasks;
 use rmcp::model::{DetailedTask, InputRequests, TaskPayload};
 use serde_json::{Map, Value};
 
-/// Who is shown a task.
+/// Whom a task is shown to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ShownTo {
-    /// Runs its tools for the task, if that calls them.
+    /// The client whose tools the task may call, and that runs them.
     ClientWithTools,
-    /// Anybody else, to whom a task that waits for such tools only is one that works.
+    /// Anybody else. To them, a task that waits only for such tools appears to be working.
     Others,
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Characters of the names of tools in a message.
+/// Characters of the tool names in a message.
 const MAX_NAMES: usize = 100;
 
 /// By key.
@@ -14,13 +14,13 @@ pub(super) struct ShownCalls(BTreeMap<String, ShownCall>);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct ShownCall {
-    /// As the extension specifies them.
+    /// The fields of the call, as the extension specifies them.
     fields: Value,
     expires: u64,
 }
 
 impl ShownCalls {
-    /// Each has its key, its fields and when it is given up.
+    /// Each call comes with its key, its fields and the time when it is given up.
     pub(super) fn new(calls: impl Iterator<Item = (String, Value, u64)>) -> Self {
         Self(calls.map(|(key, fields, expires)| (key, ShownCall { fields, expires })).collect())
     }
@@ -50,7 +50,7 @@ impl ShownCalls {
         self.0.iter().map(fields).collect()
     }
 
-    /// For those who do not run the tools.
+    /// A message for clients that do not run the tools.
     pub(super) fn message(&self) -> Option<String> {
         let names: BTreeSet<&str> = self.0.values().filter_map(|call| call.fields["name"].as_str()).collect();
         let names = names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");

@@ -1,4 +1,4 @@
-//! The tasks in a store as the operator sees them: all of them, whoever they belong to, while a server may serve them.
+//! The tasks in a store as the operator sees them: the tasks of all principals, also while a server serves them.
 
 use super::control::{TaskRequest, TopUp};
 use super::keys::{Part, all_records};
@@ -13,13 +13,13 @@ use runtime::imports::SteeringMessage;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Records that are read at once.
+/// Records that are read in one go.
 const PAGE: u32 = 100;
 
 /// All tasks of a store.
 pub struct StoredTasks(Arc<dyn DurableStore>);
 
-/// What an operator asks of a task.
+/// A request of the operator to a task.
 pub enum OperatorRequest {
     Cancel,
     Steer(SteeringMessage),
@@ -27,14 +27,14 @@ pub enum OperatorRequest {
     TopUp(u64),
 }
 
-/// One task, whoever it belongs to.
+/// One task of any principal.
 pub struct StoredTask {
     pub id: String,
     record: TaskRecord,
 }
 
 impl StoredTask {
-    /// What `tasks/get` says, with the principal, the tool, the call and what it cost.
+    /// The content of `tasks/get`, with the principal, the tool, the call and its cost.
     pub fn to_json(&self) -> Value {
         let Self { id, record } = self;
         let mut document = serde_json::to_value(record.to_detailed(id)).unwrap_or_default();
@@ -56,7 +56,7 @@ impl StoredTask {
         &self.record.tool
     }
 
-    /// As in the protocol.
+    /// The status under its name in the protocol.
     pub fn status(&self) -> &'static str {
         self.record.status_name()
     }
@@ -74,7 +74,7 @@ impl StoredTask {
         self.record.suspended.is_some()
     }
 
-    /// Units of fuel, as of the last change of its state.
+    /// Units of fuel, as stored with the last change of its state.
     pub fn fuel_used(&self) -> u64 {
         self.record.fuel.used
     }
@@ -119,7 +119,7 @@ impl StoredTasks {
         Ok(found.map(|(record, _)| StoredTask { id: id.to_owned(), record }))
     }
 
-    /// What its call did and waited for until `now`, in milliseconds since 1970. Without steps if these are not stored.
+    /// What its call did and waited for until `now`, in milliseconds since 1970. Contains no steps if these are not stored.
     pub async fn timeline(&self, task: &StoredTask, now: u64) -> Result<Timeline, DurableError> {
         let Some(key) = Part::Timeline.key(&task.id) else { return Ok(Timeline::default()) };
         let until = if task.has_ended() { task.updated() } else { now.max(task.updated()) };
@@ -138,7 +138,7 @@ impl StoredTasks {
         Ok(samples.unwrap_or_default().into_vec())
     }
 
-    /// Asks something of a task that has not ended. Whoever serves it does it within a moment.
+    /// Sends a request to a task that has not ended. The process that serves the task acts on it within a moment.
     pub async fn ask(&self, task: &StoredTask, request: OperatorRequest) -> Result<(), DurableError> {
         let request = match request {
             OperatorRequest::Cancel => TaskRequest::Cancel,

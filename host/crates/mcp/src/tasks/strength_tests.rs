@@ -3,7 +3,7 @@
 use super::tests::{Fixture, finish};
 use super::watched_store::WatchedStore;
 use platform::clock::SystemClock;
-use platform::durable::Strength;
+use platform::durable::Durability;
 use policy::Survive;
 use runtime::journal::CallJournal;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 #[tokio::test]
 async fn a_plugin_may_have_its_steps_survive_more_or_less_than_others() {
     let said = [
-        (None, Strength::Process),
-        (Some(Survive::PowerLoss), Strength::Power),
-        (Some(Survive::Crash), Strength::Process),
+        (None, Durability::Process),
+        (Some(Survive::PowerLoss), Durability::Power),
+        (Some(Survive::Crash), Durability::Process),
     ];
     for (survive, expected) in said {
         let store = Arc::new(WatchedStore::new(Arc::new(SystemClock)));

@@ -1,9 +1,9 @@
-//! Tasks whose call waits and that nobody serves meanwhile: when a call is suspended, and what makes it go on.
+//! Suspends tasks whose call waits: decides when nobody has to serve a call for a while, and what makes it go on.
 //!
-//! A call that waits for an answer, a message or fuel does nothing. If its steps are stored, its instance can go: the call runs
-//! again up to there once somebody asks something of its task, or when a moment comes for which it waits. So what waits costs
-//! the host's store, and not its memory. While there is room, it keeps its instance: to run again costs time, and with another
-//! version of its plugin it cannot.
+//! A call that waits for an answer, a message or fuel does nothing. If its steps are stored, its instance can be dropped: once
+//! a request for its task arrives, or the time comes that it waits for, the call runs again up to that place. So a waiting call
+//! costs room in the store, and none in memory. A call keeps its instance as long as the limits of waiting calls allow it,
+//! because a repeated run costs time and is impossible with another version of the plugin.
 
 use super::fuel::CallFuel;
 use super::questions::TaskQuestions;
@@ -18,10 +18,10 @@ use runtime::journal::CallJournal;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Units of fuel that a call may have used to be suspended while it waits for its client. To run it again costs that: bounds what a
-/// client can have computed that lets a call wait and go on, over and over.
+/// Units of fuel that a call may have used to be suspended while it waits for its client. Running it again costs as much: this
+/// bounds the work that a client causes which makes a call wait and go on, over and over.
 const CHEAP: u64 = 1 << 30;
-/// How long a call stays that somebody is about to say something to.
+/// How long a call keeps its instance when somebody is about to send something to it.
 const STAYS: Duration = Duration::from_secs(2);
 
 /// Decides when a call is suspended.
@@ -32,15 +32,16 @@ pub(super) struct Suspension {
     pub(super) journal: CallJournal,
     pub(super) steering: Option<Steering>,
     pub(super) held: HeldResources,
-    /// Held while the call waits for a message, like that of one which waits for an answer; none if as much waits already as may.
+    /// Held while the call waits for a message, as by a call that waits for an answer; none if the limit of waiting calls is
+    /// reached.
     pub(super) permit: Option<WaitPermit>,
-    /// It is not suspended before, in milliseconds since 1970.
+    /// The call is not suspended before this time, in milliseconds since 1970.
     pub(super) stays_until: u64,
 }
 
 impl Suspension {
-    /// Whether a call that has to wait for an answer now could do so without its instance. What others would have to end first
-    /// may take any time, and nothing would count the instance meanwhile.
+    /// Whether a call that has to wait for an answer now could wait without its instance. It could not while an effect is under
+    /// way: that may take any time, and nothing would count the instance meanwhile.
     pub(super) fn is_possible_now(&self, fuel: &CallFuel) -> bool {
         self.is_possible(fuel) && !self.journal.has_effect_under_way()
     }
@@ -57,12 +58,13 @@ impl Suspension {
         self.steering.as_ref().is_some_and(Steering::waits)
     }
 
-    /// Whether it waits for a message although as much waits already as may.
+    /// Whether it waits for a message without a permit, since the limit of waiting calls is reached.
     pub(super) fn lacks_permit(&self) -> bool {
         self.waits_for_message() && self.permit.is_none()
     }
 
-    /// Closes the queue of a call that is suspended. Returns what it has not read; none if it goes on meanwhile.
+    /// Closes the message queue of a call that is suspended. Returns the unread messages; none if the call goes on in that
+    /// moment.
     pub(super) fn close(&self, suspended: Suspended) -> Option<Vec<SteeringMessage>> {
         match &self.steering {
             Some(steering) => steering.close(suspended.for_message),
@@ -74,7 +76,7 @@ impl Suspension {
         self.tasks.are_durable() && self.journal.unreplayable().is_none()
     }
 
-    /// Until when the call is to be suspended, if it is. What waits without a permit and cannot be suspended is refused.
+    /// Until when to suspend the call, if it is to be suspended. Refuses what waits without a permit and cannot be suspended.
     pub(super) fn due(
         &mut self,
         questions: &mut TaskQuestions,
@@ -90,7 +92,8 @@ impl Suspension {
         }
         let (waits, asks, paused) = (questions.is_waiting(), questions.asking(), fuel.paused());
         let for_message = self.waits_for_message();
-        // What it begins at once is asked for at once, though the steps are stored one after the other.
+        // A guest may start several requests at once. Their steps are stored one after the other, so it is working until all
+        // are stored.
         let is_working = is_computing || self.view.is_working(asks) || self.journal.is_storing();
         let only_waits = paused.is_some() || ((waits || for_message) && !is_working);
         if !for_message {

@@ -1,4 +1,4 @@
-//! What tasks this process keeps: counted against the limits, and removed when their time is over.
+//! The table of the tasks that this process keeps: counts them against the limits, and says when each is to be removed.
 
 use super::keys::Part;
 use policy::{Principal, TaskLimits};
@@ -6,23 +6,23 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// The id of a task: random, and not to be guessed.
+/// The id of a task: random, so that nobody can guess it.
 pub(crate) type TaskId = Arc<str>;
 
-/// Bytes that are counted for a task besides its call and its result, so that many small ones are not free.
+/// Bytes that are counted for each task besides its call and its result, so that many small tasks are not free.
 const OVERHEAD: u64 = 1 << 10;
 
 #[derive(Default)]
 pub(super) struct TaskTable {
     tasks: HashMap<TaskId, KeptTask>,
-    /// By the time at which they are due, in milliseconds since 1970.
+    /// The tasks by the time at which they are due, in milliseconds since 1970.
     by_time: BTreeSet<(u64, TaskId)>,
     owners: HashMap<Principal, Owned>,
     all: Count,
     suspended: usize,
 }
 
-/// A task as it comes into the table.
+/// A task that is added to the table.
 pub(super) struct NewEntry<'a> {
     pub(super) id: &'a TaskId,
     pub(super) owner: Principal,
@@ -39,9 +39,9 @@ struct KeptTask {
     due: u64,
     phase: Phase,
     bytes: u64,
-    /// Those of its journal, which is removed earlier.
+    /// The bytes of its journal, which is removed before the task.
     journal: u64,
-    /// Those of its parts that are stored anew while it is kept.
+    /// The bytes of each part that can be stored again while the task is kept.
     parts: [u64; Part::ALL.len()],
 }
 
@@ -56,9 +56,9 @@ pub(super) enum Due {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Phase {
     Served,
-    /// Nobody serves it before it is due, or asked something.
+    /// Nobody serves it before it is due, or before a request for it arrives.
     Suspended,
-    /// It is kept for its client, and makes room for others.
+    /// It is kept for its client, and may be removed to make room for others.
     Ended,
 }
 
@@ -72,13 +72,13 @@ struct Count {
 #[derive(Debug, Default)]
 struct Owned {
     all: Count,
-    /// Those that have ended, in the order in which they are to be removed.
+    /// The tasks that have ended, in the order in which they are to be removed.
     ended: BTreeSet<(u64, TaskId)>,
 }
 
 impl TaskTable {
-    /// Takes up a task, and returns those that make room for it: ended ones of its owner, or of whoever has the most. None, and
-    /// nothing has changed, if there is no room.
+    /// Adds a task, and returns the tasks that must be removed to make room for it: ended tasks of its owner, or of the
+    /// principal who has the most. If there is no room, returns none and changes nothing.
     pub(super) fn insert(&mut self, mut new: NewEntry<'_>, limits: &TaskLimits) -> Option<Vec<TaskId>> {
         new.bytes += OVERHEAD;
         let (mut own, mut all) = (self.count_of(&new.owner), self.all);
@@ -110,18 +110,18 @@ impl TaskTable {
         self.owners.get(owner).map(|own| own.all).unwrap_or_default()
     }
 
-    /// The task of a principal that is to be removed first, besides those that are removed already.
+    /// The ended task of a principal that is to be removed first, except for those that are removed already.
     fn ended_of(&self, owner: &Principal, gone: &[TaskId]) -> Option<&(u64, TaskId)> {
         self.owners.get(owner)?.ended.iter().find(|(_, id)| !gone.contains(id))
     }
 
-    /// That of the principal who has the most, among those with one.
+    /// The same for the principal who has the most of `what`, among those who have an ended task.
     fn ended_of_most(&self, gone: &[TaskId], what: impl Fn(&Count) -> u64) -> Option<&(u64, TaskId)> {
         let able = self.owners.iter().filter_map(|(owner, own)| Some((what(&own.all), self.ended_of(owner, gone)?)));
         able.max_by_key(|(most, (due, _))| (*most, Reverse(*due))).map(|(_, ended)| ended)
     }
 
-    /// Takes up a task that is stored already, whether or not there is room for it. One that is here stays as it is.
+    /// Adds a task that is already stored, whether or not there is room for it. A task that is in the table stays as it is.
     pub(super) fn insert_stored(&mut self, new: NewEntry<'_>) {
         let NewEntry { id, owner, call, bytes, expires: due } = new;
         if self.tasks.contains_key(id) {
@@ -145,13 +145,13 @@ impl TaskTable {
         self.tasks.insert(id.clone(), task);
     }
 
-    /// The task that this call of a principal's belongs to.
+    /// The task of this principal that this call belongs to.
     pub(super) fn find_call(&self, owner: &Principal, call: &str) -> Option<TaskId> {
         let found = self.tasks.iter().find(|(_, task)| task.owner == *owner && *task.call == *call);
         found.map(|(id, _)| id.clone())
     }
 
-    /// Whether there is room for more bytes of a task; none for one that is not in the table.
+    /// Whether a task may have this many more bytes; none if it is not in the table.
     pub(super) fn has_room(&self, id: &str, bytes: u64, limits: &TaskLimits) -> Option<bool> {
         let own = self.count_of(&self.tasks.get(id)?.owner);
         Some(own.bytes + bytes <= limits.size_of_one() && self.all.bytes + bytes <= limits.size.as_u64())
@@ -178,12 +178,12 @@ impl TaskTable {
         fits
     }
 
-    /// The journal of a task is gone.
+    /// Stops counting the journal of a task, since it is removed.
     pub(super) fn forget_journal(&mut self, id: &TaskId) {
         self.shrink_journal(id, u64::MAX);
     }
 
-    /// So many bytes of the journal of a task are gone, or all of it.
+    /// Counts this many bytes less for the journal of a task, or all of them if it has fewer.
     pub(super) fn shrink_journal(&mut self, id: &TaskId, bytes: u64) {
         let Some(task) = self.tasks.get_mut(id) else { return };
         let bytes = bytes.min(task.journal);
@@ -191,7 +191,7 @@ impl TaskTable {
         self.shrink(id, bytes);
     }
 
-    /// Counts a part of a task in the place of what was counted of it before, if there is room for it.
+    /// Counts the size of a part of a task, which replaces the size counted for it before, if there is room for it.
     pub(super) fn set_part(&mut self, id: &TaskId, part: Part, bytes: u64, limits: &TaskLimits) -> bool {
         let before = self.tasks.get(id).map_or(0, |task| task.parts[part as usize]);
         if let Some(less) = before.checked_sub(bytes) {
@@ -214,17 +214,17 @@ impl TaskTable {
         }
     }
 
-    /// When a task is to be removed that somebody serves.
+    /// Sets when a task that somebody serves is to be removed.
     pub(super) fn set_expiry(&mut self, id: &TaskId, expires: u64) {
         self.set_due(id, expires, Phase::Served);
     }
 
-    /// The task has ended, and is to be removed at this time, or earlier for others.
+    /// Marks the task as ended. It is to be removed at this time, or earlier to make room for others.
     pub(super) fn end(&mut self, id: &TaskId, expires: u64) {
         self.set_due(id, expires, Phase::Ended);
     }
 
-    /// Nobody serves the task before this time, or before somebody asks something of it.
+    /// Marks the task as suspended: nobody serves it before this time, or before a request for it arrives.
     pub(super) fn suspend(&mut self, id: &TaskId, until: u64) {
         self.set_due(id, until, Phase::Suspended);
     }
@@ -257,7 +257,7 @@ impl TaskTable {
         }
     }
 
-    /// How many tasks nobody serves at the moment, since they wait for something.
+    /// How many tasks are suspended, so that nobody serves them at the moment.
     pub(super) fn suspended(&self) -> usize {
         self.suspended
     }
@@ -267,7 +267,7 @@ impl TaskTable {
         self.by_time.first().map(|(due, _)| *due)
     }
 
-    /// A task whose time has come.
+    /// A task whose due time has come.
     pub(super) fn due(&self, now: u64) -> Option<Due> {
         let (_, id) = self.by_time.first().filter(|(due, _)| *due <= now)?;
         let is_suspended = self.tasks.get(id).is_some_and(|task| task.phase == Phase::Suspended);

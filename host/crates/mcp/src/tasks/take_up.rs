@@ -1,4 +1,4 @@
-//! Takes up the tasks that other processes have left behind, earlier and later ones, and goes on with those that wait.
+//! Takes up the tasks that other processes have left behind, at the start and later, and goes on with suspended tasks.
 
 use super::control::RunningTask;
 use super::keys::{Part, all_records};
@@ -6,35 +6,35 @@ use super::record::{TaskRecord, millis};
 use super::runner::TaskRunner;
 use super::table::{NewEntry, TaskId};
 use super::tasks::{LEASE, Tasks};
-use platform::durable::{DurableError, Expected, Fence, Key, Record, Strength};
+use platform::durable::{Durability, DurableError, Expected, Fence, Key, Record};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Records that are read at once.
+/// Records that are read in one go.
 const PAGE: u32 = 100;
 
-/// How long a task may take to be left by whoever has served it here.
+/// How long to wait until the runner that has served a task here leaves it.
 const LEAVING: Duration = Duration::from_secs(1);
 
-/// Which tasks go on.
+/// Which tasks are taken up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TakeUp {
-    /// Those that do not wait for something.
+    /// Only tasks that do not wait for something.
     WhenDue,
     Now,
-    /// Somebody is about to say something to it: it is not suspended again before.
+    /// Also tasks that wait. Somebody is about to send something to the task, so it is not suspended again before that.
     AndStay,
 }
 
-/// A task that this process is about to serve, until this is dropped: nobody else here takes it up.
+/// Marks a task that this process is about to serve, until this is dropped: nothing else in this process takes it up.
 pub(super) struct Starting {
     tasks: Arc<Tasks>,
     id: TaskId,
 }
 
 impl Starting {
-    /// None if somebody else is about to serve it.
+    /// None if something else in this process is about to serve it.
     pub(super) fn new(tasks: &Arc<Tasks>, id: &TaskId) -> Option<Self> {
         tasks.starting.lock().insert(id.clone()).then(|| Self { tasks: tasks.clone(), id: id.clone() })
     }
@@ -65,8 +65,8 @@ impl Tasks {
         }
     }
 
-    /// The same for tasks that others have served and do not serve any more: those processes have ended, or have done nothing
-    /// for so long that they have lost them. `known` are those that nobody serves since they wait, as this found them before.
+    /// The same for tasks that other processes have served and do not serve any more: these processes have ended, or were
+    /// inactive for so long that they have lost the leases. `known` are the suspended tasks that the last pass has found.
     pub(super) async fn take_up_left(self: &Arc<Self>, known: &mut HashMap<Key, Fence>) -> Result<(), DurableError> {
         let Some(prefix) = all_records() else { return Ok(()) };
         let left = self.store.expired(&prefix).await?;
@@ -77,7 +77,7 @@ impl Tasks {
                     Some(record) => {
                         self.take_up_one(lease.name.clone(), record, TakeUp::WhenDue).await?;
                     }
-                    // A task that was removed.
+                    // The task was removed.
                     None => drop(self.store.release(&lease)),
                 }
             }
@@ -104,11 +104,12 @@ impl Tasks {
             match Starting::new(self, &id) {
                 Some(starting) => break starting,
                 None if when == TakeUp::WhenDue => return Ok(true),
-                // Whoever looks at it now may leave it, since it is not due.
+                // Another caller looks at the task now, and may leave it because it is not due. So this waits, and then looks
+                // again.
                 None => started.await,
             }
         };
-        // In this order: it runs before it is no longer starting.
+        // A task is put into `running` before it leaves `starting`, so this check must come after the one above.
         if self.running.lock().contains_key(&id) {
             return Ok(true);
         }
@@ -130,12 +131,12 @@ impl Tasks {
                 drop(self.store.release(&lease));
                 return Ok(true);
             }
-            // Its time may be over. Until it runs, it is not removed for that.
+            // Its time may be over. This keeps the sweep from removing it before it runs.
             self.insert_stored(&id, &task, record.value.len(), Some(self.now() + millis(LEASE)));
             (task.owner, task.suspended) = (lease.fence.0, None);
-            match self.store.put(&key, task.to_bytes(), Expected::At(record.revision), Strength::Process).await {
+            match self.store.put(&key, task.to_bytes(), Expected::At(record.revision), Durability::Process).await {
                 Ok(revision) => break revision,
-                // It was changed before the lease was free.
+                // Its former owner has changed it before the lease was free.
                 Err(DurableError::Conflict(_)) => {}
                 Err(error) => return Err(error),
             }
@@ -160,7 +161,7 @@ impl Tasks {
     pub(super) async fn go_on(self: &Arc<Self>, id: &TaskId, when: TakeUp) -> Result<(), DurableError> {
         let left = self.running.lock().get(id).filter(|running| running.is_being_left()).cloned();
         if let Some(left) = left {
-            // If that takes long, it is tried again.
+            // If the runner takes longer, a later attempt goes on with the task.
             let _ = tokio::time::timeout(LEAVING, left.left()).await;
         }
         let (Some(key), Some((task, record))) = (Part::Record.key(id), self.load(id).await?) else {
@@ -172,15 +173,15 @@ impl Tasks {
             return Ok(());
         }
         if !self.take_up_one(key, record, when).await? {
-            // Should that process end, this one looks again.
+            // If that process ends, this process looks at the task again.
             self.table.lock().suspend(id, self.now() + millis(LEASE));
         }
         Ok(())
     }
 
-    /// Goes on with a task for which the time has come that it waits for, or at which it ends.
+    /// Goes on with a suspended task whose time has come: what it waits for is there, or the task is to end.
     pub(super) fn go_on_when_due(self: &Arc<Self>, id: TaskId) {
-        // If it does not go on, it is tried again.
+        // If the task does not go on now, this is tried again after this time.
         self.table.lock().suspend(&id, self.now() + millis(LEASE));
         let tasks = self.clone();
         self.runners.spawn(async move {
@@ -190,7 +191,7 @@ impl Tasks {
         });
     }
 
-    /// `goes_on`: when the task goes on by itself, if nobody serves it before; none if it has ended.
+    /// `goes_on` is when the task goes on by itself, if nobody serves it earlier; none if it has ended.
     fn insert_stored(&self, id: &TaskId, task: &TaskRecord, bytes: usize, goes_on: Option<u64>) {
         let (owner, bytes, expires) = (task.principal(), bytes as u64, task.expires());
         let mut table = self.table.lock();

@@ -1,4 +1,4 @@
-//! Tasks that are taken up while others look at them.
+//! Tasks that are taken up while other callers look at them.
 
 use super::NewTask;
 use super::record::TaskState;
@@ -33,7 +33,7 @@ async fn a_task_whose_time_is_over_is_not_removed_while_it_is_taken_up() {
     assert!(ended.message.unwrap().contains("server.tasks.run"));
 }
 
-/// Whoever is asked to go on with a task waits for those who look at it, whatever they make of it.
+/// A caller that has to go on with a task waits for the callers that look at it, whatever these decide.
 #[tokio::test]
 async fn a_task_goes_on_also_if_somebody_looks_at_it_who_leaves_it() {
     let fixture = Arc::new(Fixture::new());

@@ -1,4 +1,4 @@
-//! The tasks of a host: what clients ask of theirs.
+//! The tasks of a host, and the requests of clients about their own tasks.
 
 use super::call::CallMaker;
 use super::control::{RunningTask, TaskRequest};
@@ -8,7 +8,7 @@ use super::table::{TaskId, TaskTable};
 use crate::calls::wait_permits::WaitPermits;
 use platform::changes::{Change, ChangeNotifier};
 use platform::clock::{Clock, SteadyClock};
-use platform::durable::{DurableError, DurableStore, Key, Record, Strength};
+use platform::durable::{Durability, DurableError, DurableStore, Key, Record};
 use platform::files::ProcessSlot;
 use platform::sync::Mutex;
 use policy::{Principal, Survive, TaskLimits};
@@ -21,14 +21,13 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// What the URIs of tasks as resources begin with.
+/// The prefix of the URIs of tasks as resources.
 pub(crate) const TASK_URI: &str = "portcullis://tasks/";
-/// For how long a process owns a task before it says so again. Another process treats the task as left behind when this has
-/// passed.
+/// How long a process owns a task before it has to renew the lease. After that, other processes treat the task as left behind.
 pub(super) const LEASE: Duration = Duration::from_secs(30);
-/// How often it says so.
+/// How often it renews its leases.
 pub(super) const RENEW: Duration = Duration::from_secs(10);
-/// The longest time after which a task is looked at again: timers stand while the machine sleeps.
+/// The longest sleep before the tasks are looked at again, because timers stand still while the machine sleeps.
 pub(super) const LONGEST_SLEEP: Duration = Duration::from_secs(600);
 
 /// Where tasks are stored.
@@ -39,8 +38,8 @@ pub struct TaskStore {
 }
 
 impl TaskStore {
-    /// The name of this process as a holder of leases. Who takes the place of a process that has ended has its name, and so its
-    /// leases at once.
+    /// The name under which this process holds leases. A process that takes the place of one that has ended gets the same name,
+    /// and so holds the other's leases at once.
     pub fn holder(&self) -> String {
         self.process.as_ref().map_or_else(String::new, |process| format!("process-{}", process.number()))
     }
@@ -51,7 +50,7 @@ pub struct Tasks {
     pub(super) store: Arc<dyn DurableStore>,
     pub(super) limits: TaskLimits,
     pub(super) clock: Arc<dyn Clock>,
-    /// Dates what is stored.
+    /// The clock for times that are stored.
     pub(super) time: SteadyClock,
     pub(super) changes: ChangeNotifier,
     /// Permits for calls that wait for their clients.
@@ -59,30 +58,30 @@ pub struct Tasks {
     /// See [`TaskStore::holder`].
     pub(super) holder: String,
     _process: Option<ProcessSlot>,
-    /// What the steps of calls survive; none if the store ends with the process.
+    /// What the stored steps of calls survive; none if the store ends with the process.
     journal: Option<Survive>,
-    /// Makes the calls of stored tasks again. Until it is there, they wait.
+    /// Makes the calls of stored tasks again. Stored tasks wait until it is set.
     pub(super) maker: OnceLock<Arc<dyn CallMaker>>,
     pub(super) table: Mutex<TaskTable>,
-    /// Tasks that this process is about to serve: nobody else here takes them up.
+    /// Tasks that this process is about to serve: nothing else in this process takes them up.
     pub(super) starting: Mutex<HashSet<TaskId>>,
-    /// Rung when one of them is served, or is not.
+    /// Notified when a task leaves `starting`, whether it is served or not.
     pub(super) started: Notify,
-    /// Cancelled once this process has seen all stored tasks.
+    /// Cancelled once this process has read all stored tasks.
     pub(super) seen: CancellationToken,
     pub(super) running: Mutex<HashMap<TaskId, RunningTask>>,
     /// Stored requests that are being passed on.
     pub(super) asking: Mutex<HashSet<Key>>,
-    /// Wakes the upkeep: there is something to do, or earlier.
+    /// Wakes the upkeep when there is something to do, or to do earlier than planned.
     pub(super) wake: Arc<Notify>,
     /// The runners.
     pub(super) runners: TaskTracker,
 }
 
-/// Why a task cannot be asked.
+/// Why a request to a task fails.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TaskError {
-    /// Also for somebody else's.
+    /// Also returned for tasks of other principals.
     #[error("there is no such task: its id is not one of yours, or it was removed after its time to live")]
     Unknown,
     #[error("too much that was asked of this task, or said to its call, waits until the task goes on")]
@@ -93,7 +92,7 @@ pub(crate) enum TaskError {
     Store(#[from] DurableError),
 }
 
-/// How a task stands, and the revision that says so.
+/// The state of a task, and the revision of the stored record that has it.
 pub(super) type TaskAtRevision = (TaskRecord, Record);
 
 impl Tasks {
@@ -136,26 +135,26 @@ impl Tasks {
         self.journal.is_some()
     }
 
-    /// How the steps of a call are stored of whose plugin this is said; none if they are not.
-    pub(super) fn strength(&self, of_plugin: Option<Survive>) -> Option<Strength> {
+    /// How safely the steps of a call are stored, by what its plugin's configuration says; none if they are not stored.
+    pub(super) fn durability(&self, of_plugin: Option<Survive>) -> Option<Durability> {
         self.journal.map(|usual| match of_plugin.unwrap_or(usual) {
-            Survive::Crash => Strength::Process,
-            Survive::PowerLoss => Strength::Power,
+            Survive::Crash => Durability::Process,
+            Survive::PowerLoss => Durability::Power,
         })
     }
 
-    /// Stored tasks go on from now on, with calls that this makes.
+    /// Lets stored tasks go on from now on, with calls that `maker` makes.
     pub(crate) fn resume_with(&self, maker: Arc<dyn CallMaker>) {
         let _ = self.maker.set(maker);
         self.wake.notify_one();
     }
 
-    /// How many tasks run in this process, and how many wait that it would go on with.
+    /// How many tasks run in this process, and how many suspended tasks it would go on with.
     pub fn open_count(&self) -> (usize, usize) {
         (self.running.lock().len(), self.table.lock().suspended())
     }
 
-    /// Why nothing is kept at the moment, if the store knows that.
+    /// Why nothing can be stored at the moment, if the store knows the reason.
     pub(crate) fn store_problem(&self) -> Option<DurableError> {
         self.store.problem()
     }
@@ -178,7 +177,7 @@ impl Tasks {
         Ok(self.store.get(&key).await?.and_then(|record| String::from_utf8(record.value).ok()))
     }
 
-    /// Answers what a task asks. What it does not ask, or not any more, is ignored.
+    /// Answers questions of a task. Ignores answers to questions that it does not ask, or does not ask any more.
     pub(crate) async fn answer(
         self: &Arc<Self>,
         principal: &Principal,
@@ -188,17 +187,17 @@ impl Tasks {
         let mut answers = answers;
         let task = self.get(principal, id).await?;
         if task.suspended_until().is_some() {
-            // What it asks is known. Whatever else there is does not make it run again.
+            // The open questions of a suspended task are known, and an answer to anything else does not make it run again.
             answers.retain(|key, _| task.asks(key));
         }
         match task.has_ended() || answers.is_empty() {
             true => Ok(()),
-            // So that whoever asks next sees what is left to answer, it returns when that is stored.
+            // This returns when the answers are stored, so that the next reader of the task sees which questions are left.
             false => self.ask(id, TaskRequest::Answer(answers)).await,
         }
     }
 
-    /// Takes outcomes of calls of its client's tools, likewise.
+    /// Takes outcomes of calls of its client's tools, by the same rule as [`Self::answer`].
     pub(crate) async fn answer_calls(
         self: &Arc<Self>,
         principal: &Principal,
@@ -236,24 +235,25 @@ impl Tasks {
         format!("{TASK_URI}{id}")
     }
 
-    /// Milliseconds since 1970. While the process lives, only time changes that, and nobody who sets the clock.
+    /// Milliseconds since 1970. While the process lives, this clock only moves on with time, even if somebody sets the system's
+    /// clock.
     pub(super) fn now(&self) -> u64 {
         self.time.now().unix()
     }
 
-    /// Tells everybody who watches a task that it has changed.
+    /// Notifies everybody who watches a task that it has changed.
     pub(super) fn changed(&self, owner: &Principal, id: &str) {
         self.changes.send(Change::Resource(Some(owner.clone()), Self::uri(id)));
     }
 
-    /// The stored task, whoever it belongs to.
+    /// The stored task of any principal.
     pub(super) async fn load(&self, id: &str) -> Result<Option<TaskAtRevision>, DurableError> {
         let Some(key) = Part::Record.key(id) else { return Ok(None) };
         let Some(record) = self.store.get(&key).await? else { return Ok(None) };
         Ok(self.read(id, record))
     }
 
-    /// A stored task, with its times as this process dates them.
+    /// A stored task, with its times adjusted to the clock of this process.
     pub(super) fn read(&self, id: &str, record: Record) -> Option<TaskAtRevision> {
         let (mut task, record) = parse(id, record)?;
         task.date_by(self.time.now());
@@ -267,7 +267,7 @@ impl Drop for Tasks {
     }
 }
 
-/// None for what this version cannot read: it is as if it were not there, and says so in the log.
+/// None if this version cannot read the record, which is then logged and treated as missing.
 pub(super) fn parse(id: &str, record: Record) -> Option<TaskAtRevision> {
     match TaskRecord::from_bytes(&record.value) {
         Ok(task) => Some((task, record)),

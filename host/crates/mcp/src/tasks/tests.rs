@@ -1,4 +1,4 @@
-//! Tasks over a store in memory, with a clock that stands still.
+//! Tests of tasks over a store in memory, with a clock that stands still.
 
 use super::control::StopReason;
 use super::record::{TaskRecord, TaskState};
@@ -43,7 +43,7 @@ impl Fixture {
         Self { clock, store, folder: tempfile::tempdir().unwrap(), alice: Principal::from_source("key", "alice") }
     }
 
-    /// The tasks of a process over the store.
+    /// A new process over the store.
     pub(super) fn process(&self) -> Arc<Tasks> {
         let limits = TaskLimits { kept: 9, per_principal: 2, ..TaskLimits::default() };
         let permits = Arc::new(WaitPermits::new(ParkedCallLimits::default()));
@@ -67,20 +67,20 @@ impl Fixture {
         NewTask { principal: self.alice.clone(), call, id: "c".into(), correlation: None, task: None }
     }
 
-    /// A task whose call runs until it is cancelled, or until `end` is.
+    /// Begins a task whose call runs until it is cancelled, or until `end` is cancelled.
     async fn begin(&self, tasks: &Arc<Tasks>, end: &CancellationToken) -> TaskId {
         let created = tasks.clone().create(self.new_task()).await.unwrap();
         created.start(self.live(end.clone(), CallJournal::default()), finish()).await.unwrap().0
     }
 
-    /// As [`Self::begin`], with a call that could go on in another process.
+    /// Like [`Self::begin`], with a call that could go on in another process.
     pub(super) async fn begin_replayable(&self, tasks: &Arc<Tasks>) -> TaskId {
         let created = tasks.clone().create(self.new_task()).await.unwrap();
         let journal = CallJournal::in_memory(self.clock.clone());
         created.start(self.live(CancellationToken::new(), journal), finish()).await.unwrap().0
     }
 
-    /// A task that one process has begun and left, and another process that makes calls like this.
+    /// One process begins a task and leaves it. Returns another process, which makes calls with `maker`, and the task.
     pub(super) async fn leave(self: &Arc<Self>, maker: Option<NotMade>) -> (Arc<Tasks>, TaskId) {
         let first = self.process();
         let id = self.begin_replayable(&first).await;
@@ -129,7 +129,7 @@ impl Fixture {
     }
 }
 
-/// Makes calls that end at once, or says why not.
+/// Makes calls that end at once, or refuses to make them for the given reason.
 pub(super) struct Maker(pub(super) Option<NotMade>, pub(super) Arc<Fixture>);
 
 impl CallMaker for Maker {
@@ -194,7 +194,7 @@ async fn a_task_exists_before_its_client_knows_it_and_ends_once() {
     assert_eq!(fixture.state(&tasks, &id).await, ended);
 }
 
-/// Its own process looks for tasks that were left behind, such as when it has just started.
+/// Its own process also looks for tasks that were left behind, for instance when it has just started.
 #[tokio::test]
 async fn a_task_that_is_about_to_begin_is_not_taken_for_one_that_was_left_behind() {
     let fixture = Fixture::new();
@@ -257,7 +257,7 @@ async fn what_a_process_left_behind_is_taken_up_once_nobody_serves_it() {
     assert_eq!(second.open_count(), (0, 0), "somebody serves it");
     assert_eq!(fixture.state(&second, &open).await.state, TaskState::Working);
     assert!(fixture.state(&second, &ended).await.has_ended());
-    // The first process does not renew its lease: it is gone.
+    // The first process does not renew its lease, so it counts as gone.
     fixture.clock.pass(LEASE);
     second.take_up().await.unwrap();
     all_ended(&second).await;
@@ -279,7 +279,7 @@ async fn a_call_whose_steps_are_stored_goes_on_in_the_next_process() {
         first.close().await;
         assert_eq!((fixture.state(&first, &id).await.state, first.open_count()), (TaskState::Working, (0, 0)));
         drop(first);
-        // It has the place of the first, and so its leases.
+        // It has the place of the first process, and so the leases of that.
         let second = fixture.process();
         second.resume_with(Arc::new(Maker(maker, fixture.clone())));
         second.take_up().await.unwrap();
@@ -313,7 +313,7 @@ async fn a_process_that_was_replaced_writes_nothing_more() {
     second.take_up().await.unwrap();
     all_ended(&second).await;
     let ended = fixture.state(&second, &id).await;
-    // It does not know yet that it was replaced.
+    // The first process does not know yet that it was replaced.
     first.running.lock().values().for_each(|running| running.stop(StopReason::Client));
     all_ended(&first).await;
     assert_eq!(fixture.state(&second, &id).await, ended);

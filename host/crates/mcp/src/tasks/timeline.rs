@@ -1,4 +1,4 @@
-//! What the call of a task did and waited for, and when: made of its journal.
+//! The timeline of a task's call, made from its journal: what the call did and waited for, and when.
 
 use super::asked::{AskedQuestions, AskingStep};
 use super::keys::Part;
@@ -12,13 +12,15 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 #[cfg(test)]
 mod tests;
 
-/// Steps of a timeline, besides those above the ones that are listed. Bounds what is stored of a call that makes very many.
+/// Steps of a timeline, not counting the callers of listed steps. Bounds what is stored for a call that makes very many steps.
 const MOST: usize = 500;
-/// Records of which one is made at once. Bounds how long others wait for the thread.
+/// Records that are processed in one go. Bounds how long others wait for the thread.
 const MOST_AT_ONCE: usize = 500;
-/// What says nothing of a call's way, and is between any two other steps of one that looks for messages again and again.
+/// Imports whose steps are left out: they tell nothing about the call, and a call that polls for messages has them between any
+/// two other steps.
 const LEFT_OUT: [&str; 3] = ["clocks.", "random.", "steering.next"];
-/// What waits for somebody outside, as the names of imports begin. A call of another tool does if none of its steps is known.
+/// Imports whose name begins like this wait for somebody outside of the host. So does a call of another tool, unless one of its
+/// steps is known.
 const WAITS: [&str; 8] = [
     "agent-tools.call",
     ASK,
@@ -30,56 +32,57 @@ const WAITS: [&str; 8] = [
     "steering.receive",
 ];
 const ASK: &str = "client.ask";
-/// A guest that waits for anything waits here.
+/// The import in which a guest waits that waits for anything.
 const POLL: &str = "poll.block";
 
-/// The steps of a call and of those that it made: each before those of the call that it made, and these in the order in which
-/// they began. All times are milliseconds since 1970, all lengths milliseconds.
+/// The steps of a call and of the calls that it made: each step comes before the steps of the call that it made, and steps of
+/// one call are in the order in which they began. All times are milliseconds since 1970, all lengths are milliseconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Timeline {
     /// When the task was created, or its call began, whichever is earlier.
     pub begins: u64,
-    /// The end of the task, or when this was made.
+    /// The end of the task, or the time when this was made.
     pub until: u64,
-    /// For how long of that some step waited for somebody outside. There may be waits of which nothing is recorded.
+    /// The part of that time in which some step waited for somebody outside. There may be more waits, of which nothing is
+    /// recorded.
     pub waited: u64,
     pub steps: Vec<TimelineStep>,
     /// Steps that are not listed.
     pub more: u64,
     /// How many of the listed steps are before those that are not.
     pub more_after: u64,
-    /// What the call had used and held; each holds until the next.
+    /// What the call had used and held at some moments. Each sample holds until the next one.
     pub samples: Vec<Sample>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TimelineStep {
-    /// Its number, after those of the steps that made its call.
+    /// The number of the step in its call, after the numbers of the steps that made this call.
     pub step: String,
-    /// How many calls are above its own.
+    /// How many calls are above the call of this step.
     pub depth: u32,
-    /// Such as `client.ask`.
+    /// For instance `client.ask`.
     pub import: String,
     /// The tool that it calls, or the host or connection that it asks.
     pub name: Option<String>,
     pub begins: u64,
     /// None if no end is recorded.
     pub ends: Option<u64>,
-    /// How long it took, or has taken so far; for several, the sum of them.
+    /// How long it took, or has taken so far; the sum, if `times` is more than one.
     pub took: u64,
-    /// How often the same was recorded one after the other.
+    /// How many equal steps in a row this one stands for.
     pub times: u64,
     /// Whether it waits for somebody outside.
     pub waits: bool,
 }
 
-/// A step, and its place among all: for each number of its path an odd one, and an even one for what is before it.
+/// A step, and its sort key: each number of its path gives an odd number, which leaves an even one for what comes before it.
 struct Row(Vec<u64>, TimelineStep);
 
 impl Timeline {
-    /// That of a task whose steps are still stored, until a moment in milliseconds since 1970. Without its samples.
+    /// The timeline of a task whose steps are still stored, until a time in milliseconds since 1970. Has no samples.
     pub(super) async fn read(
         store: &dyn DurableStore,
         id: &str,
@@ -104,8 +107,8 @@ impl Timeline {
         tokio::task::spawn_blocking(make).await.map_err(|error| DurableError::Failed(error.to_string()))
     }
 
-    /// `created` and `until` are times of the task. `asking` are the steps that ask something: what is not answered is in no
-    /// journal.
+    /// `created` and `until` are times of the task. `asking` are the steps that ask questions: a question without an answer is
+    /// in no journal.
     pub(super) fn new(records: &[Vec<u8>], created: u64, until: u64, asking: &[AskingStep<'_>]) -> Self {
         let mut rows = rows(records);
         add_questions(&mut rows, asking);
@@ -131,7 +134,7 @@ impl Row {
     }
 }
 
-/// What is recorded of each step.
+/// Makes a row for each step in the journal.
 fn rows(records: &[Vec<u8>]) -> Vec<Row> {
     let (mut rows, mut open) = (Vec::new(), HashMap::<String, usize>::new());
     for entry in records.iter().filter_map(|record| Entry::decode(record)) {
@@ -169,7 +172,7 @@ fn rows(records: &[Vec<u8>]) -> Vec<Row> {
     rows
 }
 
-/// A question waits from the moment at which it was asked first, however often its call was begun again.
+/// A question waits from the time when it was first asked, even if its call was begun again since.
 fn add_questions(rows: &mut Vec<Row>, asking: &[AskingStep<'_>]) {
     let asks = |Row(_, step): &Row| step.import.starts_with(ASK);
     let known: HashMap<String, usize> =
@@ -188,7 +191,7 @@ fn add_questions(rows: &mut Vec<Row>, asking: &[AskingStep<'_>]) {
     }
 }
 
-/// Sets what follows from the other steps. Returns how long some step waited.
+/// Fills in what follows from the other steps. Returns how long at least one step waited.
 fn complete(rows: &mut [Row], until: u64) -> u64 {
     let (mut waits, mut above) = (Vec::new(), Vec::<(Vec<u64>, u64)>::new());
     for at in 0..rows.len() {
@@ -216,7 +219,7 @@ fn complete(rows: &mut [Row], until: u64) -> u64 {
     })
 }
 
-/// Puts together the same that was done one after the other.
+/// Merges equal steps that follow each other.
 fn merge(rows: Vec<Row>) -> Vec<Row> {
     let mut merged: Vec<Row> = Vec::new();
     for Row(place, step) in rows {
@@ -233,7 +236,7 @@ fn merge(rows: Vec<Row>) -> Vec<Row> {
     merged
 }
 
-/// The first and the last steps, with those above them; how many are left out, and after how many.
+/// The first and the last steps, with the callers of these; how many steps are left out, and after how many.
 fn shorten(rows: Vec<Row>) -> (Vec<TimelineStep>, u64, u64) {
     let all = rows.len();
     if all <= MOST {

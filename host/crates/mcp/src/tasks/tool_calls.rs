@@ -1,4 +1,4 @@
-//! Calls of tools of its client that a task waits for: each is answered by itself, in any order.
+//! The calls of its client's tools that a task waits for: each is answered on its own, in any order.
 
 use super::asked::{AskedKind, AskedQuestions};
 use super::record::millis;
@@ -8,16 +8,16 @@ use runtime::imports::AgentError;
 use serde_json::{Map, Value};
 use std::task::Context;
 
-/// Those that the call waits for in this process.
+/// The calls that wait in this process.
 #[derive(Default)]
 pub(super) struct ToolCalls(Vec<WaitingCall>);
 
 struct WaitingCall {
-    /// In this task.
+    /// The key of the call in this task.
     key: String,
     call: PendingReverseCall,
     bytes: usize,
-    /// When it is given up, in milliseconds since 1970.
+    /// When the host gives up waiting, in milliseconds since 1970.
     expires: u64,
 }
 
@@ -30,7 +30,7 @@ impl ToolCalls {
         self.0.iter().map(|waiting| waiting.bytes).sum()
     }
 
-    /// A call waits from now on, unless an earlier run has got its outcome.
+    /// Makes a call wait, unless an earlier run has got its outcome.
     pub(super) fn ask(&mut self, call: PendingReverseCall, bytes: usize, asked: &mut AskedQuestions, now: u64) {
         let expires = now.saturating_add(millis(call.waits));
         let asked = asked.ask(AskedKind::Call, call.step.as_deref(), &call.key, now, expires);
@@ -48,7 +48,7 @@ impl ToolCalls {
         ShownCalls::new(self.0.iter().map(shown))
     }
 
-    /// Takes the outcomes of those that wait out of `outcomes`.
+    /// Takes the outcomes of waiting calls out of `outcomes`.
     pub(super) fn answer(&mut self, outcomes: &mut Map<String, Value>, asked: &mut AskedQuestions) {
         for waiting in std::mem::take(&mut self.0) {
             match outcomes.remove(&waiting.key) {
@@ -61,12 +61,12 @@ impl ToolCalls {
         }
     }
 
-    /// When the next one has waited for too long, if there is one.
+    /// When the next call times out, if there is one.
     pub(super) fn expires(&self) -> Option<u64> {
         self.0.iter().map(|waiting| waiting.expires).min()
     }
 
-    /// Gives up those that have waited for too long, and those whose guest has.
+    /// Gives up the calls that have timed out, and those whose guest has stopped waiting.
     pub(super) fn give_up(&mut self, now: u64) {
         for waiting in std::mem::take(&mut self.0) {
             if waiting.expires <= now {
@@ -78,7 +78,7 @@ impl ToolCalls {
         }
     }
 
-    /// Whether the guest does not wait for one of them any more.
+    /// Whether the guest has stopped waiting for one of the calls.
     pub(super) fn has_abandoned(&mut self, context: &mut Context<'_>) -> bool {
         self.0.iter_mut().any(|waiting| waiting.call.answer.poll_closed(context).is_ready())
     }

@@ -18,16 +18,16 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// Time before a store that does not work is read again.
+/// Time before the store is read again after an error.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// When things are to be done.
+/// When each regular job is due.
 pub(crate) struct Agenda {
-    /// Read all that is stored; none once that is done.
+    /// When to read all stored tasks; none once that is done.
     take_up: Option<Instant>,
-    /// Say that what runs here is this process's, and look for what others do not serve any more.
+    /// When to renew the leases of the tasks that run here, and to look for tasks that others do not serve any more.
     renew: Instant,
-    /// Look for what others ask of the tasks that run here.
+    /// When to look for stored requests to the tasks that run here.
     requests: Instant,
     /// See `Tasks::take_up_left`.
     known: HashMap<Key, Fence>,
@@ -40,7 +40,8 @@ impl Agenda {
 }
 
 impl Tasks {
-    /// Finds the tasks of an earlier process, as far as they are this one's to treat, and looks after all of them from now on.
+    /// Starts the upkeep, which takes up the tasks of earlier processes, unless another process serves them, and looks after
+    /// all tasks from then on.
     pub fn open(
         store: TaskStore,
         limits: TaskLimits,
@@ -66,7 +67,7 @@ impl Upkeep for Tasks {
         if can_resume && agenda.take_up.is_some_and(|at| at <= self.clock.now()) {
             agenda.take_up = match self.take_up().await {
                 Ok(()) => None,
-                // It was said that nothing can be kept.
+                // The operator was already told that nothing can be stored.
                 Err(_) if !self.are_durable() => None,
                 Err(error) => {
                     tracing::error!(%error, "stored tasks cannot be read; trying again");
@@ -74,10 +75,10 @@ impl Upkeep for Tasks {
                 }
             };
         }
-        // Without a folder there are no others.
+        // Without a folder for the store, no other process uses it.
         let looks = can_resume && self.are_durable();
         if agenda.renew <= self.clock.now() {
-            // In this order: what this process has not lost, it goes on with.
+            // Leases are renewed first, so that this process does not take up its own tasks, unless it has lost them.
             self.renew_leases().await;
             if looks && let Err(error) = self.take_up_left(&mut agenda.known).await {
                 tracing::error!(%error, "what other processes have left behind cannot be read; trying again");
@@ -101,14 +102,14 @@ impl Upkeep for Tasks {
 }
 
 impl Tasks {
-    /// How long to sleep until something is to be done with the next task; none if there is none.
+    /// How long to sleep until the next task is due; none if there is no task.
     fn next_sweep(&self) -> Option<Duration> {
         let next = self.table.lock().next_due()?;
         Some(Duration::from_millis(next.saturating_sub(self.now())).min(LONGEST_SLEEP))
     }
 
-    /// Removes the tasks whose time is over, and goes on with those that have waited for it. One that still runs is ended instead,
-    /// and kept until its client has seen that.
+    /// Removes the tasks whose time is over, and goes on with suspended tasks whose time has come. A task whose time is over
+    /// while it runs is ended instead, and kept until its client has seen that.
     pub(super) fn sweep(self: &Arc<Self>) {
         let now = self.now();
         loop {
@@ -126,7 +127,7 @@ impl Tasks {
         }
     }
 
-    /// Removes a task that has ended, and what nobody has read of it.
+    /// Removes a task that has ended, and its unread messages.
     pub(super) fn remove(self: &Arc<Self>, id: TaskId) {
         self.remove_stored(&id, None);
         let tasks = self.clone();
@@ -137,7 +138,7 @@ impl Tasks {
         });
     }
 
-    /// Says that the tasks which run here are still this process's.
+    /// Renews the leases of the tasks that run here.
     async fn renew_leases(&self) {
         let leases: Vec<Lease> = {
             let running = self.running.lock();
@@ -154,7 +155,7 @@ impl Tasks {
         if lost.is_empty() {
             return;
         }
-        // One that was served meanwhile again has another lease.
+        // A task that has been served again meanwhile has another lease.
         let running = self.running.lock();
         for (id, running) in running.iter().filter(|(_, running)| lost.contains(&running.lease)) {
             tracing::error!(task = &**id, "another process has taken a task over; its call ends here");

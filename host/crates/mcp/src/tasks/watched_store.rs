@@ -2,16 +2,16 @@
 
 use platform::clock::Clock;
 use platform::durable::{
-    DurableStore, Entries, Expected, Fence, Key, Lease, MemoryStore, Record, Revision, StoreAnswer, Strength,
+    Durability, DurableStore, Entries, Expected, Fence, Key, Lease, MemoryStore, Record, Revision, StoreAnswer,
 };
 use platform::sync::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Remembers how entries of logs were stored. Whoever waits for a record lets others run first, as with a disk.
+/// Records with which durability entries of logs were stored. Waiting for a record lets other tasks run first, as with a disk.
 pub(super) struct WatchedStore {
     store: MemoryStore,
-    pub(super) strengths: Mutex<Vec<Strength>>,
+    pub(super) strengths: Mutex<Vec<Durability>>,
 }
 
 impl WatchedStore {
@@ -25,27 +25,34 @@ impl DurableStore for WatchedStore {
         self.store.get(key)
     }
 
-    fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, strength: Strength) -> StoreAnswer<Revision> {
-        let answer = self.store.put(key, value, expected, strength);
+    fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, durability: Durability) -> StoreAnswer<Revision> {
+        let answer = self.store.put(key, value, expected, durability);
         Box::pin(async {
             tokio::task::yield_now().await;
             answer.await
         })
     }
 
-    fn remove(&self, key: &Key, expected: Expected, strength: Strength) -> StoreAnswer<()> {
-        self.store.remove(key, expected, strength)
+    fn remove(&self, key: &Key, expected: Expected, durability: Durability) -> StoreAnswer<()> {
+        self.store.remove(key, expected, durability)
     }
 
     fn list(&self, prefix: &Key, after: Option<&Key>, most: u32) -> StoreAnswer<Vec<(Key, Record)>> {
         self.store.list(prefix, after, most)
     }
 
-    fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> StoreAnswer<()> {
+    fn append(
+        &self,
+        log: &Key,
+        fence: Fence,
+        next: u64,
+        entries: Vec<Vec<u8>>,
+        durability: Durability,
+    ) -> StoreAnswer<()> {
         if !entries.is_empty() {
-            self.strengths.lock().push(strength);
+            self.strengths.lock().push(durability);
         }
-        self.store.append(log, fence, next, entries, strength)
+        self.store.append(log, fence, next, entries, durability)
     }
 
     fn read(&self, log: &Key, from: u64, most_bytes: u64) -> StoreAnswer<Entries> {
@@ -62,9 +69,9 @@ impl DurableStore for WatchedStore {
         fence: Fence,
         next: u64,
         entries: Vec<Vec<u8>>,
-        strength: Strength,
+        durability: Durability,
     ) -> StoreAnswer<()> {
-        self.store.replace(log, fence, next, entries, strength)
+        self.store.replace(log, fence, next, entries, durability)
     }
 
     fn remove_log(&self, log: &Key) -> StoreAnswer<()> {

@@ -1,4 +1,5 @@
-//! What a client reads: JSON and events, as MCP demands, or JSON alone, which is enough where the answer is one message.
+//! The media types that a client accepts: JSON and events, as MCP demands, or JSON alone, which is enough if the response is
+//! one message.
 
 use super::refusal::HttpRefusal;
 use super::response::json_response;
@@ -8,21 +9,21 @@ use axum::response::Response;
 use futures::StreamExt as _;
 use protocol::json_text::member_of;
 
-/// What rmcp, and whoever serves calls directly, expects.
+/// The value that rmcp and the direct path for calls expect.
 static BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
-/// Bytes of an event that has not ended. No message is larger.
+/// Bytes of an event that is still incomplete. No message is larger.
 const MAX_EVENT: usize = 64 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Accepted {
-    /// As the header says, or as whoever reads everything may be told.
+    /// Any response is fine: the client accepts both types, or rmcp decides from the header.
     AsGiven,
     JsonOnly,
 }
 
-/// Reads the header, and completes it to what is expected of clients: none reads everything.
+/// Reads the header, and completes it to the value that clients should send. A request without the header accepts everything.
 pub(super) fn complete(headers: &mut HeaderMap) -> Accepted {
-    // What nearly all clients send.
+    // Nearly all clients send exactly this.
     if headers.get(header::ACCEPT) == Some(&BOTH) {
         return Accepted::AsGiven;
     }
@@ -39,19 +40,19 @@ pub(super) fn complete(headers: &mut HeaderMap) -> Accepted {
         events |= !is_refused && ["*/*", "text/*", "text/event-stream"].contains(&&*kind);
     }
     match (json || is_absent, events || is_absent) {
-        // It names both.
+        // The client names both types.
         (true, true) if named > 1 => Accepted::AsGiven,
         (true, events) => {
             headers.insert(header::ACCEPT, BOTH.clone());
             if events { Accepted::AsGiven } else { Accepted::JsonOnly }
         }
-        // As rmcp sees it.
+        // Left to rmcp to judge.
         (false, _) => Accepted::AsGiven,
     }
 }
 
-/// The answer of a stream as JSON, without the notifications before it. A stream in which the server asks something first cannot be
-/// given to a client that reads JSON alone.
+/// The response of a stream as JSON, without the notifications before it. If the server first asks something in the stream, a
+/// client that accepts only JSON cannot get it, and this fails.
 pub(super) async fn to_json(response: Response) -> Result<Response, HttpRefusal> {
     let is_stream = response
         .headers()

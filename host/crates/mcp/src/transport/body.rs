@@ -21,7 +21,7 @@ use std::time::Duration;
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// How much of a body that is too large is read and discarded, so that its sender gets to read the response.
 const MAX_DISCARDED: u64 = 16 << 20;
-/// What some clients put before JSON.
+/// The byte order mark that some clients put before JSON.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Headers that this server or a proxy acts on; with two values, the two could act on different ones. rmcp checks the
 /// headers that it compares with the body.
@@ -40,7 +40,8 @@ pub(super) fn check_headers(headers: &HeaderMap) -> Result<(), HttpRefusal> {
     }
 }
 
-/// Reads a whole body without parsing it. The connection holds it. `sent` is what was read, also of one that is refused.
+/// Reads a whole body without parsing it. The connection is charged for its memory. `sent` gets what was read, even if the body
+/// is refused.
 pub(super) async fn read(
     body: Body,
     max: ByteSize,
@@ -73,7 +74,7 @@ async fn collect(
     let (mut first, mut rest) = (Bytes::new(), Vec::new());
     let mut length = 0;
     while let Some(part) = parts.next().await {
-        // The client is gone and does not read the response.
+        // On an error the client is gone and does not read the response.
         let part = part.map_err(|_| HttpRefusal::NotAMessage)?;
         length += part.len() as u64;
         if length <= max.as_u64() {

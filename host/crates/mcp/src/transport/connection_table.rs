@@ -1,6 +1,6 @@
-//! All open connections of a listener, and what each is doing. When there are as many as may be, the one that is least
-//! missed is closed for the next client: those who send nothing, or little, must not keep others out. Whoever has the most
-//! connections loses one first, by address. That is no ceiling: all clients of a proxy come from one.
+//! All open connections of a listener, and what each is doing. When the limit is reached, the least important connection is
+//! closed to admit the next client: clients that send little or nothing must not keep others out. A connection of the address
+//! with the most connections is closed first. That is not a limit per address, since all clients behind a proxy share one.
 
 use super::message_memory::{HeldBytes, HeldMessages, MAX_HELD, MessageMemory, UNCOUNTED};
 use super::serving_shares::{ServingShare, ServingShares, ShareUsed};
@@ -16,12 +16,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// For so long, a connection has the time to send what it means to send: it is closed after all that are older.
+/// The time that a connection has to send its request: it is closed only after all connections that are older.
 const GRACE: Duration = Duration::from_secs(1);
-/// How often a full table is looked at again for a connection that can be closed.
+/// How often to look again in a full table for a connection that can be closed.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// What a connection is doing. The first are closed first.
+/// What a connection is doing. Connections in earlier phases are closed first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ConnectionPhase {
     /// No request has come yet.
@@ -41,7 +41,7 @@ pub(super) struct ConnectionTable {
     shares: Arc<ServingShares>,
     memory: Arc<MessageMemory>,
     entries: Mutex<Entries>,
-    /// A connection has ended.
+    /// Notified when a connection has ended.
     ended: Notify,
 }
 
@@ -49,11 +49,11 @@ pub(super) struct ConnectionTable {
 struct Entries {
     next: u64,
     open: HashMap<u64, Arc<ServedConnection>>,
-    /// How many of them each network has.
+    /// The number of connections of each network.
     networks: HashMap<IpAddr, usize>,
 }
 
-/// What a large request holds.
+/// Memory and share that a large request holds.
 pub(super) struct LargeRequest {
     _share: ServingShare,
     _held: HeldBytes,
@@ -66,7 +66,7 @@ pub(super) struct ServedConnection {
     pub(super) messages: HeldMessages,
     clock: Arc<dyn Clock>,
     shares: Arc<ServingShares>,
-    /// Of the principal that is served now.
+    /// The share of the principal that is served now.
     share: Mutex<Option<ServingShare>>,
     /// The phase, and when it began.
     phase: Mutex<(ConnectionPhase, Instant)>,
@@ -90,7 +90,7 @@ impl ConnectionTable {
         Arc::new(Self { limit, clock, shares, memory, entries: Mutex::default(), ended: Notify::new() })
     }
 
-    /// Waits for a place for a client of this address, and closes another connection for it if there is none.
+    /// Waits for a place for a client of this address, and closes another connection to make room if necessary.
     pub(super) async fn place(self: &Arc<Self>, address: IpAddr) -> ConnectionPermit {
         let network = network(address);
         loop {
@@ -99,7 +99,7 @@ impl ConnectionTable {
                 return place;
             }
             self.evict();
-            // A connection that becomes idle tells nobody.
+            // A connection that becomes idle notifies nobody, so this looks again after a while.
             let _ = tokio::time::timeout(LOOK_AGAIN, ended).await;
         }
     }
@@ -117,7 +117,8 @@ impl ConnectionTable {
         Some(ConnectionPermit { table: self.clone(), number, connection })
     }
 
-    /// Closes the connection that has been in the least important phase for the longest, of the network with the most.
+    /// Closes one connection of the network with the most: the one in the least important phase, and among those the one that
+    /// has been in it for the longest.
     fn evict(&self) {
         let now = self.clock.now();
         let entries = self.entries.lock();
@@ -132,8 +133,8 @@ impl ConnectionTable {
         }
     }
 
-    /// Closes connections until their messages fit into memory again: those that have sent or read for the longest, of the
-    /// network that holds the most. False if only requests that are being served are left.
+    /// Closes connections until the messages fit into memory again: of the network that holds the most, those first that have
+    /// been sending or reading for the longest. False if only requests that are being served are left.
     fn make_room(&self) -> bool {
         while self.memory.is_exceeded() {
             let now = self.clock.now();
@@ -157,7 +158,7 @@ impl ConnectionTable {
     }
 }
 
-/// Those whose connections count together: one address, or the 64 bits of IPv6 that one customer has.
+/// The network whose connections count together: one address, or the 64-bit prefix that one IPv6 customer has.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
@@ -186,14 +187,14 @@ impl ServedConnection {
         }
     }
 
-    /// Serves this principal until it is idle.
+    /// Counts the connection for this principal until the connection is idle.
     pub(super) fn serve(&self, principal: &Principal) -> Result<(), ShareUsed> {
         *self.share.lock() = Some(self.shares.acquire_connection(principal)?);
         Ok(())
     }
 
-    /// What a request of this principal holds of the memory, for which others may be closed; none if that is little. To be
-    /// kept as long as the request: in a session it goes on when its connection has ended.
+    /// Holds memory for a request of this principal, and may close other connections to make room; none if the request is
+    /// small. Keep the result as long as the request runs: in a session, the request goes on after its connection has ended.
     pub(super) fn hold_served(&self, principal: &Principal, bytes: usize) -> Result<Option<LargeRequest>, ShareUsed> {
         self.messages.set_request(0);
         let bytes = bytes.saturating_sub(UNCOUNTED);
@@ -203,8 +204,8 @@ impl ServedConnection {
         if table.make_room() { Ok(Some(request)) } else { Err(ShareUsed::All) }
     }
 
-    /// Holds so many bytes of the request that it receives, for which others may be closed. False if there is no memory for
-    /// them. Does not return if this one is closed.
+    /// Holds this many bytes for the request that it is receiving, and may close other connections to make room. False if there
+    /// is no memory for them. Never returns if this connection is closed.
     pub(super) async fn hold_request(&self, bytes: usize) -> bool {
         let fits = !self.evicted.is_cancelled() && {
             self.messages.set_request(bytes);
@@ -216,7 +217,7 @@ impl ServedConnection {
         fits
     }
 
-    /// Holds so many bytes of an answer until its client reads them. Others, or this one, may be closed for them.
+    /// Holds this many bytes of a response until its client reads them. May close other connections to make room, or this one.
     pub(super) fn hold_answer(&self, bytes: usize) {
         self.messages.add_unread(bytes);
         self.make_room();
@@ -226,7 +227,7 @@ impl ServedConnection {
         self.table.upgrade().is_none_or(|table| table.make_room())
     }
 
-    /// Enters the phase of a request. Does not return if the connection is to be closed: the request is not begun then.
+    /// Enters the phase of a request. Never returns if the connection is to be closed, so that the request is not begun.
     pub(super) async fn begin(&self, phase: ConnectionPhase) {
         let may_begin = {
             let mut current = self.phase.lock();
@@ -241,7 +242,7 @@ impl ServedConnection {
         }
     }
 
-    /// Closes it for another one, unless it is being served by now.
+    /// Closes it to admit another connection, unless it is being served by now.
     fn evict(&self) {
         let current = self.phase.lock();
         if current.0 != ConnectionPhase::Serving {
@@ -249,7 +250,8 @@ impl ServedConnection {
         }
     }
 
-    /// Closes it for the memory that its messages take, unless its request is being served by now.
+    /// Closes it to free the memory of its messages. While it is being served, this happens only if its client leaves data
+    /// unread.
     fn close_for_memory(&self) {
         let current = self.phase.lock();
         if current.0 != ConnectionPhase::Serving || self.messages.is_unread() {
@@ -262,7 +264,7 @@ impl ServedConnection {
         self.clock.now()
     }
 
-    /// The address of the client, or its network.
+    /// The network that the connection counts for: the client's address, or its IPv6 prefix.
     pub(super) fn network(&self) -> IpAddr {
         self.network
     }
@@ -271,7 +273,7 @@ impl ServedConnection {
         self.phase.lock().0
     }
 
-    /// Resolves if no request has come after so long.
+    /// Returns if no request has come after this time.
     pub(super) async fn first_head_is_late(&self, limit: Duration) {
         tokio::time::sleep(limit).await;
         if self.phase() != ConnectionPhase::New {
@@ -279,7 +281,7 @@ impl ServedConnection {
         }
     }
 
-    /// Resolves when the connection is to be closed for another one.
+    /// Returns when the connection is to be closed to make room.
     pub(super) async fn evicted(&self) {
         self.evicted.cancelled().await;
     }
@@ -296,7 +298,7 @@ impl Drop for ConnectionPermit {
             }
         }
         drop(entries);
-        // Only those who wait: an end from before is no reason to close one more.
+        // Wakes only those who wait now: a connection that ended earlier is no reason to admit one more.
         self.table.ended.notify_waiters();
     }
 }

@@ -1,5 +1,5 @@
-//! Errors of HTTP: a JSON-RPC error under the id of the request, as far as that can be read, and else a sentence. Some clients wait for
-//! ever for the answer to a request when they get an error that names none.
+//! Bodies of HTTP errors: a JSON-RPC error under the id of the request if that can be read, and otherwise a sentence. Some
+//! clients wait forever for the response to a request if they get an error without its id.
 
 use super::response::json_response;
 use super::sent_text::SentText;
@@ -11,16 +11,16 @@ use axum::response::Response;
 use rmcp::model::RequestId;
 use serde_json::json;
 
-/// Bytes of an error of rmcp.
+/// Bytes that are read of an error of rmcp.
 const MAX_TEXT: usize = 4 << 10;
 const INVALID_REQUEST: i32 = -32600;
 const INTERNAL_ERROR: i32 = -32603;
 
-/// The code of an error whose body is its sentence.
+/// The JSON-RPC code of an error whose body is only a sentence.
 #[derive(Debug, Clone, Copy)]
 struct ErrorCode(i32);
 
-/// An error's response. Without an id, whoever knows what was sent completes it: see [`answer`].
+/// The response for an error. If it has no id, a layer that knows what was sent adds one: see [`answer`].
 pub(super) fn error_response(status: StatusCode, id: Option<&RequestId>, code: i32, message: &str) -> Response {
     let Some(id) = id else {
         let mut response = Response::new(Body::from(message.to_owned()));
@@ -33,12 +33,12 @@ pub(super) fn error_response(status: StatusCode, id: Option<&RequestId>, code: i
     json_response(status, body.to_string())
 }
 
-/// The layer for what is refused before anything is read.
+/// The layer for requests that are refused before anything of them is read.
 pub(super) async fn explain_errors(request: Request, next: Next) -> Response {
     answer(next.run(request).await, &SentText::default()).await
 }
 
-/// Gives an error without a body of its own kind, such as a page, the id of what was sent, and a sentence.
+/// Gives an error that has no body of its own kind, such as a page, a sentence and the id of the request.
 pub(super) async fn answer(response: Response, sent: &SentText) -> Response {
     let is_error = response.status().is_client_error() || response.status().is_server_error();
     if !is_error || !is_bare(response.headers()) {
@@ -70,7 +70,7 @@ fn is_bare(headers: &HeaderMap) -> bool {
     headers.get(header::CONTENT_TYPE).is_none_or(|kind| kind.as_bytes().starts_with(b"text/plain"))
 }
 
-/// What is wrong and what to do. `text` is `STATUS: REASON`, or nothing.
+/// A sentence that says what is wrong and what to do. `text` is `STATUS: REASON` or empty.
 fn sentence(status: StatusCode, text: &str) -> String {
     let reason = text.split_once(": ").map_or(text, |(_, reason)| reason).trim();
     match (status, reason) {

@@ -19,7 +19,7 @@ pub(super) struct HttpGuard {
 
 #[derive(Debug, PartialEq)]
 enum Origin {
-    /// What browsers send for pages without an origin, such as local files.
+    /// The origin that browsers send for pages without one, such as local files.
     Null,
     /// Without a port, all ports match.
     Site { scheme: String, host: String, port: Option<u16> },

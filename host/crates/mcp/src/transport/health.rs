@@ -15,8 +15,8 @@ pub(super) async fn health() -> Response {
     response(StatusCode::OK, &json!({ "status": "up" }))
 }
 
-/// Whether requests are served, and everything is loaded that can be. Requests are served while plugins are loaded, too, but
-/// those for these plugins wait.
+/// Reports that requests are served and that all plugins are loaded that can be. Requests are also served while plugins are
+/// loading, but those for these plugins wait.
 pub(super) async fn ready(State(endpoint): State<McpEndpoint>) -> Response {
     let unavailable = |status: &str| response(StatusCode::SERVICE_UNAVAILABLE, &json!({ "status": status }));
     let Some(server) = endpoint.server.get() else { return unavailable("starting") };
@@ -30,13 +30,13 @@ pub(super) async fn ready(State(endpoint): State<McpEndpoint>) -> Response {
             if !catalog.left_out().is_empty() {
                 status["leftOut"] = left_out(&catalog, endpoint.tells_why);
             }
-            // A balancer that takes a host out waits for them.
+            // A load balancer that removes a host from service waits until they have ended.
             let (tasks, _) = server.context.tasks.open_count();
             if tasks > 0 {
                 status["tasks"] = tasks.into();
             }
             let mut code = StatusCode::OK;
-            // A store that is full still knows what it has: no call runs twice.
+            // A full store still knows which calls it has, so no call runs twice.
             let of_calls = server.context.tasks.store_problem();
             let of_calls = of_calls.map(|error| (matches!(error, DurableError::Full(_)), error.to_string()));
             let of_plugins = server.context.runner.state_problem().map(|problem| (false, problem));
@@ -52,7 +52,7 @@ pub(super) async fn ready(State(endpoint): State<McpEndpoint>) -> Response {
     }
 }
 
-/// Why plugins are missing is for those who may use this server.
+/// Only those who may use this server see why plugins are missing.
 fn with_missing(missing: &MissingPlugins, tells_why: bool) -> Value {
     let mut status = json!({ "status": "ready" });
     if missing.is_empty() {
@@ -71,7 +71,7 @@ fn with_missing(missing: &MissingPlugins, tells_why: bool) -> Value {
     status
 }
 
-/// The tools of other servers that clients do not get, and why: by server, or how many sentences there are.
+/// The tools of other servers that clients do not get: the reasons by server, or only their number.
 fn left_out(catalog: &Catalog, tells_why: bool) -> Value {
     let all = catalog.left_out().iter();
     match tells_why {

@@ -36,7 +36,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 #[derive(Clone)]
 pub struct HttpOptions {
-    /// Accepted Host headers, against DNS rebinding.
+    /// Accepted Host headers. The check protects against DNS rebinding.
     pub allowed_hosts: Vec<String>,
     /// Accepted Origin headers; a browser's request from any other origin is refused.
     pub allowed_origins: Vec<String>,
@@ -70,7 +70,7 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// The address that it listens on, with the port that the system chose where none was given.
+    /// The address that it listens on. If no port was given, it has the one that the system chose.
     pub fn address(&self) -> SocketAddr {
         self.bound
     }
@@ -159,7 +159,7 @@ impl HttpServer {
             ended = &mut serving => return to_result(ended),
             () = stop.cancelled() => {}
         }
-        // From here on only requests that help running calls to end are accepted, and `/health` and `/ready`.
+        // From here on, the only requests accepted are those that help running calls to end, and `/health` and `/ready`.
         lifecycle.stop();
         let cut_off = |why: &str| {
             let left = leave_waiting();

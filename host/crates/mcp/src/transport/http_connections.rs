@@ -23,16 +23,17 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// How long the head of the first request may take to come.
+/// How long the head of the first request may take to arrive.
 const FIRST_HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a client may leave sent data unread, and how long a silent one is not asked whether it is still there.
+/// How long a client may leave sent data unread, and how long it may be silent before the kernel probes whether it is still
+/// there.
 const PEER_TIMEOUT: Duration = Duration::from_secs(60);
-/// Bytes of a request's head, and of a response that wait to be sent. Bounds what one connection holds.
+/// Bytes of a request's head, and of a response that wait to be sent. Bounds the memory of one connection.
 const MAX_BUFFER: usize = 64 << 10;
-/// How long to wait when the system has no more descriptors.
+/// How long to wait before accepting again, if the system has no more file descriptors.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 
-/// Ends when `close` is cancelled and all requests are answered. `limit`: connections at the same time.
+/// Ends when `close` is cancelled and all requests are answered. `limit` is the number of simultaneous connections.
 pub(super) async fn serve_connections(listener: TcpListener, router: Router, limit: usize, close: CancellationToken) {
     let (open, table) = (TaskTracker::new(), ConnectionTable::new(limit, Arc::new(SystemClock)));
     loop {
@@ -67,9 +68,9 @@ async fn accept(
 }
 
 fn set_options(stream: &TcpStream) -> std::io::Result<()> {
-    // Without it small responses wait for the client's delayed acknowledgement, some 40 ms.
+    // Without this, small responses wait for the client's delayed acknowledgement, some 40 ms.
     stream.set_nodelay(true)?;
-    // The kernel ends connections whose client reads nothing, or is gone.
+    // The kernel ends connections whose client reads nothing or is gone.
     sockopt::set_tcp_user_timeout(stream, u32::try_from(PEER_TIMEOUT.as_millis()).unwrap_or(u32::MAX))?;
     sockopt::set_tcp_keepidle(stream, PEER_TIMEOUT)?;
     Ok(sockopt::set_socket_keepalive(stream, true)?)

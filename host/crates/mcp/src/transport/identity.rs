@@ -21,11 +21,11 @@ use std::time::{Duration, Instant};
 /// The first of the JSON-RPC codes for server-defined errors.
 const UNAUTHENTICATED: i32 = -32000;
 
-/// Paths without authentication: what this is, health, and the account pages, which check their users themselves. Unknown
-/// paths below `/.well-known/` are public too, and those of OAuth where there is none.
+/// Paths without authentication: the welcome page, health, and the account pages, which check their users themselves. Unknown
+/// paths below `/.well-known/` are public too, and so are those of OAuth if this server has none.
 const PUBLIC_PATHS: &[&str] = &["/", "/health", "/ready", CONNECT_PATH, LOGIN_PATH, CALLBACK_PATH];
 
-/// How often a refusal is logged. Anybody can send requests without a credential.
+/// The interval between logged refusals. Limits the log, since anybody can send requests without a credential.
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Adds authentication to the routes, if it is configured.
@@ -41,10 +41,10 @@ struct Authentication {
     log: Arc<RefusalLog>,
 }
 
-/// Logs refusals, but not each one.
+/// Logs refusals, but not every one.
 #[derive(Default)]
 struct RefusalLog {
-    /// When one was logged, and how many were not since.
+    /// When a refusal was last logged, and how many have not been since.
     last: Mutex<(Option<Instant>, u64)>,
 }
 
@@ -60,7 +60,7 @@ impl RefusalLog {
             std::mem::replace(&mut *last, (Some(now), 0)).1
         };
         match error {
-            // Clients that do not know yet how to authenticate begin so.
+            // Clients that do not know yet how to authenticate start with such a request.
             AuthError::Missing => tracing::info!(%from, left_out, "a request without a credential is refused"),
             error => tracing::warn!(%from, left_out, "a request is refused: {error}"),
         }

@@ -1,7 +1,7 @@
-//! Serializes large answers in the compute pool: on a main thread they would delay everybody else.
+//! Serializes large responses in the compute pool, because on a main thread they would delay all other requests.
 //!
-//! rmcp serializes inside its service, or when the parts of a body are read. Whoever called the guest says in the request's
-//! [`LargeAnswer`] that its answer is large; from then on the rest of the response is made in the pool.
+//! rmcp serializes inside its service, or when the parts of a body are read. The code that has called the guest marks the
+//! response as large in the request's [`LargeAnswer`]; from then on the rest of the response is made in the pool.
 
 use crate::request_context::LargeAnswer;
 use axum::body::{Body, HttpBody as _};
@@ -12,7 +12,7 @@ use runtime::engine::run_in_pool;
 use std::future::poll_fn;
 use std::task::Poll;
 
-/// Does the work, in the compute pool from when the answer is known to be large.
+/// Does the work, and moves it to the compute pool once the response is known to be large.
 pub(super) async fn serialize<T: Send + 'static>(answer: &LargeAnswer, mut work: BoxFuture<'static, T>) -> T {
     let small = poll_fn(|cx| match answer.owner() {
         Some(_) => Poll::Ready(None),
@@ -27,10 +27,10 @@ pub(super) async fn serialize<T: Send + 'static>(answer: &LargeAnswer, mut work:
     }
 }
 
-/// The same response, whose parts are serialized when they are read.
+/// Returns the same response, with parts that are serialized when they are read.
 pub(super) fn serialize_body(answer: LargeAnswer, response: Response) -> Response {
     response.map(|body| match body.size_hint().exact() {
-        // It is in memory as a whole.
+        // The body is in memory as a whole.
         Some(_) => body,
         None => Body::from_stream(stream::unfold((body.into_data_stream(), answer), async |(mut body, answer)| {
             let next = async move { (body.next().await, body) };

@@ -70,8 +70,8 @@ impl Lifecycle {
         let _ = self.0.subscribe().wait_for(|state| state.phase == ServerPhase::Stopping).await;
     }
 
-    /// Accepts a request as [`Self::accept`] does. One that comes while the server starts waits for it, as long as a start may take:
-    /// some clients give up when their first request is refused.
+    /// Accepts a request as [`Self::accept`] does. A request that comes while the server starts waits for the start, for a
+    /// limited time, because some clients give up when their first request is refused.
     pub(super) async fn accept_when_started(
         &self,
         helps_to_end: impl Fn() -> bool,
@@ -80,7 +80,7 @@ impl Lifecycle {
             Err(HttpRefusal::Starting) => {
                 let mut state = self.0.subscribe();
                 let started = state.wait_for(|state| state.phase != ServerPhase::Starting);
-                // Whoever still waits then is told that the server is starting.
+                // If the server is still starting after that, the request is refused with this reason.
                 let _ = tokio::time::timeout(START_PATIENCE, started).await;
                 self.accept(helps_to_end)
             }
@@ -101,7 +101,7 @@ impl Lifecycle {
                     None
                 }
             };
-            // Nothing waits for the count to rise.
+            // Nobody waits for the count to rise.
             false
         });
         refusal.map_or_else(|| Ok(ActiveRequest(self.clone())), Err)

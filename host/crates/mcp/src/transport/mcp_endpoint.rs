@@ -44,7 +44,7 @@ const LONG_LIVED_METHODS: [&str; 2] = [LISTEN_METHOD, REVERSE_LISTEN_METHOD];
 
 pub(super) type McpService = StreamableHttpService<Server, LegacySessionManager>;
 
-/// Whom requests are passed to.
+/// The server that requests are passed to.
 pub(super) struct EndpointServer {
     pub(super) service: McpService,
     pub(super) context: Arc<ServerContext>,
@@ -57,7 +57,7 @@ pub(super) struct EndpointServer {
 pub(super) struct McpEndpoint {
     pub(super) lifecycle: Lifecycle,
     pub(super) max_body: ByteSize,
-    /// Whether everybody who can ask may know why a plugin is missing.
+    /// Whether everybody who can send requests may know why a plugin is missing.
     pub(super) tells_why: bool,
     /// Set before the server becomes ready.
     pub(super) server: Arc<OnceLock<EndpointServer>>,
@@ -86,12 +86,12 @@ async fn check_request(State(endpoint): State<McpEndpoint>, request: Request, ne
 }
 
 impl McpEndpoint {
-    /// `sent` is what was read of it.
+    /// `sent` gets what was read of the body.
     async fn forward(&self, mut request: Request, next: Next, sent: &mut SentText) -> Result<Response, HttpRefusal> {
         let headers = body::check_headers(request.headers());
         let accepted = accept::complete(request.headers_mut());
         if request.method() != Method::POST {
-            // It resumes a stream, or ends a session.
+            // The request resumes a stream, or ends a session.
             headers?;
             if request.method() == Method::GET && accepted == Accepted::JsonOnly {
                 return Err(HttpRefusal::NeedsEvents);
@@ -100,7 +100,7 @@ impl McpEndpoint {
             count_for_principal(request.extensions())?;
             let ends_session = request.method() == Method::DELETE;
             let response = match next.run(request).await {
-                // From rmcp. The session has ended already, and the Python SDK warns its user of a 202.
+                // rmcp answers with 202. But the session has ended already, and the Python SDK warns its user of a 202.
                 response if ends_session && response.status() == StatusCode::ACCEPTED => {
                     StatusCode::NO_CONTENT.into_response()
                 }
@@ -159,7 +159,7 @@ impl McpEndpoint {
         {
             return Err(refusal);
         }
-        // rmcp takes such a handshake for a request without a session.
+        // rmcp treats such a handshake as a request without a session.
         if response.status() == StatusCode::BAD_REQUEST
             && let Some(wrong) = Unreadable::of_params(&text)
         {
@@ -176,7 +176,7 @@ impl McpEndpoint {
         })
     }
 
-    /// Serves a request that needs nothing of rmcp. None if it is another one.
+    /// Serves a request that does not need rmcp. None if it needs rmcp.
     async fn respond_directly(&self, parts: &Parts, text: &[u8]) -> Option<Response> {
         let EndpointServer { context, end, .. } = self.server.get()?;
         let call = DirectCall::from_http(context, parts.extensions.get(), &parts.headers, text)?;
@@ -203,7 +203,7 @@ fn principal_of(request: &Extensions) -> Principal {
     request.get().cloned().unwrap_or_else(Principal::anonymous)
 }
 
-/// Brings a response that asks for reverse calls into the form of their extension.
+/// Rewrites a response that asks for reverse calls into the form that their extension specifies.
 async fn rewrite_reverse_calls(response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
     if body.size_hint().exact().is_none() {

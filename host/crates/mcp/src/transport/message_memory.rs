@@ -1,29 +1,29 @@
-//! Messages that connections hold in memory: requests that arrive or are served, and answers that their clients have not
-//! read yet. All together they are bounded, because each of thousands of connections could hold some MiB.
+//! Counts the messages that connections hold in memory: requests that are arriving or being served, and responses that clients
+//! have not read yet. Their sum is bounded, because each of thousands of connections could hold some MiB.
 
 use platform::sync::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes that each connection, or over stdio each request, may hold without being counted, so that ordinary requests are served
-/// whatever large ones do.
+/// Bytes that each connection, or over stdio each request, may hold without being counted, so that ordinary requests are always
+/// served, whatever large ones hold.
 pub(super) const UNCOUNTED: usize = 64 << 10;
-/// Bytes that all connections may hold together besides that.
+/// Bytes that all connections together may hold beyond that.
 pub(super) const MAX_HELD: usize = 256 << 20;
 
-/// The sum over all connections.
+/// The sum of the counted bytes over all connections.
 pub(super) struct MessageMemory {
     limit: usize,
     held: AtomicUsize,
 }
 
-/// So many bytes, until this is dropped.
+/// Counts this many bytes until it is dropped.
 pub(super) struct HeldBytes {
     memory: Arc<MessageMemory>,
     bytes: usize,
 }
 
-/// What one connection holds, until this is dropped.
+/// Counts what one connection holds, until this is dropped.
 pub(super) struct HeldMessages {
     memory: Arc<MessageMemory>,
     amounts: Mutex<Amounts>,
@@ -36,7 +36,7 @@ struct Amounts {
     counted: usize,
 }
 
-/// Parts of answers since the client had last read all. A part is in memory until all of it is read.
+/// The parts of responses since the client had last read everything. A part is in memory until all of it is read.
 #[derive(Default)]
 struct Answers {
     unread: usize,
@@ -73,7 +73,7 @@ impl MessageMemory {
         HeldBytes { memory: self.clone(), bytes }
     }
 
-    /// Whether somebody has to go.
+    /// Whether the sum is above the limit, so that a connection has to be closed.
     pub(super) fn is_exceeded(&self) -> bool {
         self.held.load(Ordering::Relaxed) > self.limit
     }
@@ -88,37 +88,37 @@ impl HeldMessages {
         let mut amounts = self.amounts.lock();
         change(&mut amounts);
         let counted = amounts.request.saturating_add(amounts.answers.held()).saturating_sub(UNCOUNTED);
-        // Wraps around for less than before, as the sum does.
+        // The subtraction wraps around if the amount is less than before, and so does the sum, so the result is right.
         self.memory.held.fetch_add(counted.wrapping_sub(amounts.counted), Ordering::Relaxed);
         amounts.counted = counted;
     }
 
-    /// So much of a request has arrived and is not served yet.
+    /// This many bytes of a request have arrived, and the request is not served yet.
     pub(super) fn set_request(&self, bytes: usize) {
         self.change(|amounts| amounts.request = bytes);
     }
 
-    /// A part of an answer is to be sent.
+    /// A part of a response is about to be sent.
     pub(super) fn add_unread(&self, bytes: usize) {
         self.change(|amounts| amounts.answers.add(bytes));
     }
 
-    /// The client, or the system for it, has taken so many.
+    /// The client, or the operating system for it, has read this many bytes.
     pub(super) fn remove_unread(&self, bytes: usize) {
         self.change(|amounts| amounts.answers.read(bytes));
     }
 
-    /// Bytes that count.
+    /// Bytes of this connection that are counted in the sum.
     pub(super) fn counted(&self) -> usize {
         self.amounts.lock().counted
     }
 
-    /// Whether its client lets it hold an answer that counts.
+    /// Whether its client leaves so much of its responses unread that they are counted.
     pub(super) fn is_unread(&self) -> bool {
         self.amounts.lock().answers.held() > UNCOUNTED
     }
 
-    /// Counts nothing of it any more: it is being closed.
+    /// Stops counting the connection, because it is being closed.
     pub(super) fn release(&self) {
         self.change(|amounts| (amounts.request, amounts.answers) = Default::default());
     }

@@ -1,4 +1,4 @@
-//! `/metrics`, on an address of its own, so that a client that may call tools does not see what others do.
+//! Serves `/metrics` on its own address, so that a client that may call tools does not see what others do.
 
 use super::guard::{HttpGuard, check_host_and_origin};
 use super::http::HttpServerError;
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 /// The text format of OpenMetrics, which Prometheus prefers.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Connections of collectors, apart from those of clients: a crowd of clients does not hide what the server does.
+/// Connections of collectors. They are apart from those of clients, so that many clients cannot keep metrics from being read.
 const MAX_CONNECTIONS: usize = 32;
 
 /// Serves metrics until `stop` is cancelled. Requests must name one of `hosts`, or the address itself.

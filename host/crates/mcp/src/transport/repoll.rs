@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Polls in a row. Then others have their turn.
+/// Polls in a row. After that, other tasks get their turn.
 const MAX_POLLS: usize = 3;
 
 pub(super) struct Repoll<F> {
@@ -30,7 +30,7 @@ impl Wake for Wakes {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // In this order, so that either the task sees it after its poll, or it is seen here that the poll is over.
+        // The order matters: either the task sees this flag after its poll, or this code sees that the poll is over.
         self.was_woken.store(true, Ordering::SeqCst);
         if !self.is_polling.load(Ordering::SeqCst) {
             self.task.wake();

@@ -1,14 +1,14 @@
-//! What is kept of a message that is refused, to answer it under its id.
+//! Keeps the part of a refused message that is needed to answer it under its id.
 
 use bytes::Bytes;
 use protocol::json_text::member_of;
 use rmcp::model::RequestId;
 
-/// Bytes in which the id of a request is looked for that is not read as a whole: at its beginning, and at its end.
+/// Bytes at the beginning and at the end of a request in which its id is looked for, if the request is not read as a whole.
 const MAX_BEGIN: usize = 1 << 10;
 const MAX_END: usize = 256;
 
-/// What a client has sent, as far as it was read.
+/// The text that a client has sent, as far as it was read.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct SentText {
     begin: Bytes,
@@ -31,14 +31,14 @@ impl SentText {
         self.end.drain(..surplus);
     }
 
-    /// The id under which an answer is waited for.
+    /// The id under which the client waits for a response.
     pub(super) fn request_id(&self) -> Option<RequestId> {
         request_id(&self.begin, &self.end)
     }
 }
 
-/// The id of a request of which these are the beginning and the end. A guess where the text is no JSON, for an answer to whoever sent
-/// it.
+/// The id of a request of which only the beginning and the end are known. If the text is not JSON, this is a guess; it is used
+/// only in a response to the sender.
 pub(super) fn request_id(begin: &[u8], end: &[u8]) -> Option<RequestId> {
     member_of(begin, "method")?;
     let id = member_of(begin, "id").or_else(|| last_member(end, b"\"id\""))?;

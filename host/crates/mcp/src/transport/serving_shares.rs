@@ -1,5 +1,5 @@
-//! How many connections serve one principal, and how much of its requests they hold: never all that there may be, or its
-//! open streams or large requests would keep others out.
+//! Limits how many connections serve one principal, and how many bytes its requests hold: less than the whole, so that its open
+//! streams or large requests do not keep others out.
 
 use platform::sync::Mutex;
 use policy::Principal;
@@ -18,16 +18,16 @@ struct Serving {
     bytes: usize,
 }
 
-/// Which share of one principal is used up, and how large it is.
+/// The share that is used up, and its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ShareUsed {
     Connections(usize),
     Bytes(usize),
-    /// What all principals share.
+    /// What all principals share is used up.
     All,
 }
 
-/// A part of the share of the principal, until this is dropped.
+/// What a principal uses of its share, until this is dropped.
 pub(super) struct ServingShare {
     shares: Arc<ServingShares>,
     principal: Principal,
@@ -35,12 +35,12 @@ pub(super) struct ServingShare {
 }
 
 impl ServingShares {
-    /// So many connections, and bytes of requests, for one principal.
+    /// Each principal may have this many connections, and bytes of requests.
     pub(super) fn new(connections: usize, bytes: usize) -> Arc<Self> {
         Arc::new(Self { limit: Serving { connections, bytes }, serving: Mutex::default() })
     }
 
-    /// One more connection serves the principal.
+    /// Counts one more connection that serves the principal.
     pub(super) fn acquire_connection(self: &Arc<Self>, principal: &Principal) -> Result<ServingShare, ShareUsed> {
         let mut serving = self.serving.lock();
         let own = serving.entry(principal.clone()).or_default();
@@ -51,7 +51,7 @@ impl ServingShares {
         Ok(self.share(principal, Serving { connections: 1, bytes: 0 }))
     }
 
-    /// A request of the principal takes so many bytes. Its only one may be of any size.
+    /// Counts this many bytes for a request of the principal. If it is the only request, it may have any size.
     pub(super) fn acquire_bytes(
         self: &Arc<Self>,
         principal: &Principal,

@@ -1,5 +1,5 @@
-//! Requests about tasks whose client leaves out `Mcp-Name`, which proxies route by. It must be the id of the task, but FastMCP
-//! does not send it, and no proxy has needed it when such a request has come here.
+//! Completes requests about tasks whose client leaves out `Mcp-Name`, the header that proxies route by. It must be the id of
+//! the task, but FastMCP does not send it. A request that has arrived here was routed without it.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
@@ -19,7 +19,7 @@ struct Params<'a> {
     task: &'a str,
 }
 
-/// Adds what the message says. A name that is there is left to whoever compares it.
+/// Adds the header from the message. A header that is there is left for rmcp to compare.
 pub(super) fn complete(headers: &mut HeaderMap, message: &[u8]) {
     let is_about_task = headers.get(&METHOD).is_some_and(|method| method.as_bytes().starts_with(b"tasks/"));
     if !is_about_task || headers.contains_key(&NAME) {

@@ -1,4 +1,4 @@
-//! What is answered beside MCP: to browsers and curious clients at `/`, and to those that look for OAuth where there is none.
+//! Responses beside MCP: for browsers and curious clients at `/`, and for clients that look for OAuth where there is none.
 
 use super::refusal::HttpRefusal;
 use super::response::json_response;
@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-/// Where clients register and ask for tokens if a server says nothing of OAuth.
+/// The paths at which clients register and ask for tokens if a server announces no OAuth.
 pub(super) const OAUTH_PATHS: [&str; 3] = ["/register", "/authorize", "/token"];
 
 /// How clients authenticate.
@@ -19,7 +19,7 @@ pub(super) enum ClientAuthentication {
 }
 
 impl ClientAuthentication {
-    /// Why there is no OAuth here, if so.
+    /// Why this server has no OAuth; none if it has.
     fn no_oauth(self) -> Option<&'static str> {
         match self {
             Self::None => Some("this server has no OAuth and asks for no credentials; MCP is at /mcp"),
@@ -51,14 +51,14 @@ pub(super) async fn index(headers: HeaderMap) -> Response {
         .into_response()
 }
 
-/// Any path at which there is nothing.
+/// Answers requests for all other paths.
 pub(super) async fn not_found(credentials: ClientAuthentication, request: Request) -> Response {
     let path = request.uri().path();
     let is_oauth = OAUTH_PATHS.contains(&path)
         || path.starts_with("/.well-known/oauth-")
         || path.starts_with("/.well-known/openid-configuration");
     match credentials.no_oauth().filter(|_| is_oauth) {
-        // As OAuth has it: clients show the description.
+        // In the form of an OAuth error, because clients show its description.
         Some(why) => {
             let error = json!({"error": "access_denied", "error_description": why});
             json_response(StatusCode::NOT_FOUND, error.to_string())

@@ -1,8 +1,8 @@
-//! The archive: what stays of files that are removed, so that nobody's records push those of others out.
+//! The archive: what is kept from removed files, so that one principal's records do not push out those of others.
 //!
-//! Files are removed by their number, and whoever records without end fills them. So what stood in a removed file goes to
-//! the archive, which has the size of one file. When it is full, whoever has the most in it loses its oldest records. A
-//! record of the chain holds the archive's hash: within it, numbers may be missing.
+//! Files are removed oldest first, and a principal that causes endless records fills them. So records of a removed file move to
+//! the archive, which has the size of one file. When it is full, the principal that has the most in it loses its oldest
+//! records. A record in the chain holds the archive's hash. Within the archive, numbers may be missing.
 
 use super::event::Archived;
 use super::event_kind::{EventKind, RecordClass};
@@ -14,15 +14,15 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, BufWriter, Seek as _, Write};
 use std::path::{Path, PathBuf};
 
-/// Whose records of which class; `None` for the operator, and for lines that cannot be read.
+/// The principal and the class that records belong to. `None` for the operator, and for lines that cannot be parsed.
 type Holder = (Option<String>, RecordClass);
 
-/// Writes what stays of these files, oldest first, to `out`, and syncs it. Keeps as much in memory as a tally of all
-/// principals in the files takes. Blocks.
+/// Writes the records that are kept from these files, oldest first, to `out`, and syncs it. Needs memory for a tally of all
+/// principals in the files. Blocks.
 pub(super) fn write(out: &mut File, sources: &[PathBuf], room: u64) -> io::Result<Archived> {
     let Tally { holders, shares, lines } = tally(sources)?;
     let mut excess = excesses(&shares, room);
-    // Lines are not divided, so some would lose more than they must.
+    // Lines are not split, so without this limit some principals would lose more than necessary.
     let mut over = shares.iter().map(|share| share.bytes).sum::<u64>().saturating_sub(room);
     let (mut lost, mut numbers) = (vec![0; shares.len()], lines.iter());
     let (mut calls, mut decisions) = (0, 0);
@@ -39,7 +39,7 @@ pub(super) fn write(out: &mut File, sources: &[PathBuf], room: u64) -> io::Resul
         match holders[holder].1 {
             RecordClass::Call => calls += 1,
             RecordClass::Decision => decisions += 1,
-            RecordClass::Journal => {}
+            RecordClass::Log => {}
         }
         Ok(())
     })?;
@@ -54,7 +54,7 @@ pub(super) fn write(out: &mut File, sources: &[PathBuf], room: u64) -> io::Resul
 
 struct Tally {
     holders: Vec<Holder>,
-    /// Of each holder.
+    /// The share of each holder.
     shares: Vec<Share>,
     /// The holder of each line.
     lines: Vec<usize>,
@@ -84,13 +84,13 @@ fn holder(line: &[u8]) -> (Holder, u64) {
         event: EventKind,
         principal: Option<String>,
     }
-    // A line that somebody changed stays as it is, so that verifying names it.
+    // A line that was changed is kept as it is, so that verifying finds it.
     let owned: Option<Owned> = serde_json::from_slice(line).ok();
-    let class = owned.as_ref().map_or(RecordClass::Journal, |owned| owned.event.class());
+    let class = owned.as_ref().map_or(RecordClass::Log, |owned| owned.event.class());
     ((owned.and_then(|owned| owned.principal), class), class.weight())
 }
 
-/// Passes the lines of files to `take`, with their line feeds.
+/// Passes the lines of files, including their line feeds, to `take`.
 fn for_each_line(files: &[impl AsRef<Path>], mut take: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
     let mut line = Vec::new();
     for file in files {

@@ -1,7 +1,7 @@
 //! The records of one call.
 
 use super::event::{AuditEvent, RecordedArguments};
-use super::journal::Audit;
+use super::log::Audit;
 use super::record::AuditRecord;
 use crate::telemetry::{ActiveSpan, PluginMetrics, ResourceUsage, SpanContext, Tracer};
 use policy::{Digest, Lineage, PluginId, Principal, TreeBudget};
@@ -29,7 +29,7 @@ pub struct CallTelemetry {
     pub place: Option<SpanContext>,
 }
 
-/// Says whether nothing is to be written at this moment.
+/// Returns whether nothing may be written at this moment.
 pub type Silence = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Records what one call does. Clones share the counters.
@@ -39,13 +39,13 @@ pub struct CallAudit(Option<Arc<Inner>>);
 struct Inner {
     audit: Audit,
     scope: AuditScope,
-    /// Of the call, or of its caller: how many refusals and spans are kept for the whole tree.
+    /// The lineage of the call or of its caller, which limits how many refusals and spans are kept for the whole tree.
     lineage: Lineage,
     denials: AtomicU64,
     refusals_left_out: AtomicU64,
     spans_dropped: AtomicU64,
     observed: CallTelemetry,
-    /// While it holds, another run of the call writes the same.
+    /// While it returns true, another run of the call writes the same records.
     silent: OnceLock<Silence>,
 }
 
@@ -54,22 +54,23 @@ impl CallAudit {
         Self::observed(audit, scope, lineage, CallTelemetry::default())
     }
 
-    /// With metrics and tracing.
+    /// Creates it with metrics and tracing.
     pub fn observed(audit: Audit, scope: AuditScope, lineage: Lineage, observed: CallTelemetry) -> Self {
         let (denials, refusals_left_out, spans_dropped, silent) = Default::default();
         let inner = Inner { audit, scope, lineage, denials, refusals_left_out, spans_dropped, observed, silent };
         Self(Some(Arc::new(inner)))
     }
 
-    /// Writes nothing while this holds: another run of the call does so.
+    /// Writes nothing while `silence` returns true, because another run of the call writes then.
     pub fn be_silent_while(&self, silence: Option<Silence>) {
         if let (Some(inner), Some(silence)) = (self.0.as_deref(), silence) {
-            // A call has one journal.
+            // A call has only one log, so this is set once.
             let _ = inner.silent.set(silence);
         }
     }
 
-    /// Starts a child of the call's span; `None` if the call is not traced or its tree has too many spans. It ends when dropped.
+    /// Starts a child of the call's span, which ends when it is dropped. `None` if the call is not traced or its tree has too
+    /// many spans.
     pub fn span(&self, name: &'static str) -> Option<ActiveSpan> {
         let place = self.0.as_deref()?.observed.place?;
         self.span_below(name, place)
@@ -97,15 +98,15 @@ impl CallAudit {
         self.0.as_deref().map_or(0, |inner| inner.denials.load(Ordering::Relaxed))
     }
 
-    /// An earlier run of the call was refused so often.
+    /// Takes over the number of denials that an earlier run of the call had.
     pub fn catch_up(&self, denials: u64) {
         if let Some(inner) = self.0.as_deref() {
             inner.denials.fetch_max(denials, Ordering::Relaxed);
         }
     }
 
-    /// Records an event. Returns false for a refusal after so many of them that it is only counted; it is not to be logged
-    /// either.
+    /// Records an event. Returns false for a refusal that came after so many others that it is only counted. Such a refusal
+    /// must not be logged either.
     pub fn record(&self, event: AuditEvent) -> bool {
         let Some(inner) = self.0.as_deref() else { return true };
         let is_silent = inner.is_silent();
@@ -126,7 +127,8 @@ impl CallAudit {
         is_kept
     }
 
-    /// Records what has just happened outside, in this run and in no other, so also while nothing else is written.
+    /// Records something that has just happened outside of the host. It happened in this run only, so it is recorded even while
+    /// nothing else is written.
     pub fn record_done(&self, event: AuditEvent) {
         if let Some(inner) = self.0.as_deref() {
             inner.count(&event);
@@ -172,11 +174,9 @@ impl Inner {
             AuditEvent::SecretUsed { .. } => meter.used_secret(),
             AuditEvent::ReverseCall { lane, outcome, .. } => meter.called_back(lane, outcome),
             AuditEvent::Question { kind, outcome } => meter.asked(kind, outcome),
-            // A verdict is counted with its resource usage; the others do not belong to a call.
-            AuditEvent::Verdict { .. }
-            | AuditEvent::Install { .. }
-            | AuditEvent::Grant { .. }
-            | AuditEvent::Journal(_) => {}
+            // A verdict is counted with its resource usage, and the other events do not belong to a call.
+            AuditEvent::Verdict { .. } | AuditEvent::Install { .. } | AuditEvent::Grant { .. } | AuditEvent::Log(_) => {
+            }
         }
     }
 

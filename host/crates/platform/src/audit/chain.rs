@@ -1,8 +1,8 @@
-//! Appending to the journal. Several processes may append, one at a time, to one chain.
+//! Appending to the log. Several processes may append, one at a time, to one chain.
 
-use super::event::{AuditEvent, JournalEvent};
+use super::event::{AuditEvent, AuditLogEvent};
 use super::file_end::read_end;
-use super::folder::JournalFolder;
+use super::folder::AuditFolder;
 use super::line::{self, Head};
 use super::record::AuditRecord;
 use super::removal;
@@ -14,15 +14,15 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// The journal, open for appending.
+/// The log, open for appending.
 pub(super) struct Chain {
-    folder: JournalFolder,
+    folder: AuditFolder,
     max_size: u64,
     keep: usize,
-    /// The end of the file after the last append, to detect writes by others.
+    /// The file, and its end after the last append, to detect writes by other processes.
     open: Option<OpenFile>,
-    /// Events of the journal itself, to be written with the next records.
-    notes: Vec<JournalEvent>,
+    /// Events of the log itself that are written with the next records.
+    notes: Vec<AuditLogEvent>,
 }
 
 struct OpenFile {
@@ -33,9 +33,9 @@ struct OpenFile {
 }
 
 impl Chain {
-    /// Opens the journal of a folder, which is created if it is missing.
+    /// Opens the log of a folder, which is created if it is missing.
     pub(super) fn open(folder: &Path, settings: &AuditSettings) -> io::Result<Self> {
-        let folder = JournalFolder::new(folder);
+        let folder = AuditFolder::new(folder);
         folder.create()?;
         let keep = usize::try_from(settings.keep.get()).unwrap_or(usize::MAX);
         Ok(Self { folder, max_size: settings.max_size.as_u64().max(1), keep, open: None, notes: Vec::new() })
@@ -55,14 +55,14 @@ impl Chain {
             self.folder.rotate()?;
             open = self.open_file(open.head)?;
             if let Some(removed) = removal::prepare(&self.folder, self.keep, self.max_size)? {
-                // The first line of its file: there it is looked for.
+                // It becomes the first line of its file, where the next removal looks for it.
                 notes.insert(0, removed);
                 removes = true;
             }
         }
         let notes: Vec<_> = notes
             .into_iter()
-            .map(|note| (unix, AuditRecord::for_operator(None, None, AuditEvent::Journal(note))))
+            .map(|note| (unix, AuditRecord::for_operator(None, None, AuditEvent::Log(note))))
             .collect();
         let mut text = Vec::with_capacity((notes.len() + records.len()) * line::LINE_CAPACITY);
         let mut head = open.head;
@@ -70,16 +70,16 @@ impl Chain {
             head = line::encode(record, *unix, head, &mut text);
         }
         if let Err(error) = open.file.write_all(&text).and_then(|()| open.file.sync_data()) {
-            // A partial write would look like a crash.
+            // A part of the records would look like the result of a crash.
             open.file.set_len(open.length)?;
             return Err(error);
         }
-        // Noted after the sync: a noted head that is not in the file was removed from it.
+        // The head is noted after the sync. So if a noted head is not in the file, somebody has removed it.
         self.notes.clear();
         self.folder.note(head)?;
         if removes && let Err(error) = removal::finish(&self.folder) {
-            // The records are written. The next removal tries it again.
-            tracing::error!(%error, "old files of the audit journal cannot be removed");
+            // The records are written. The next removal tries again to remove the files.
+            tracing::error!(%error, "old files of the audit log cannot be removed");
         }
         let length = open.length + text.len() as u64;
         self.open = Some(OpenFile { length, head, ..open });
@@ -96,7 +96,7 @@ impl Chain {
         if self.notes.is_empty() { Ok(head) } else { self.append(unix, &[]) }
     }
 
-    /// Whether nobody else has written since the last append.
+    /// Whether no other process has written since the last append.
     fn is_current(&self, open: &OpenFile) -> bool {
         fs::metadata(self.folder.current()).is_ok_and(|found| found.ino() == open.inode && found.len() == open.length)
     }
@@ -114,10 +114,10 @@ impl Chain {
         let mut found = read_end(&mut open.file)?;
         if !found.torn.is_empty() {
             let (bytes, digest) = (found.torn.len() as u64, Digest::sha256(&found.torn).to_string());
-            tracing::warn!(bytes, "the last line of the audit journal was incomplete and is taken off");
+            tracing::warn!(bytes, "the last line of the audit log was incomplete and is taken off");
             open.length -= bytes;
             open.file.set_len(open.length)?;
-            self.notes.push(JournalEvent::Repaired { bytes, digest });
+            self.notes.push(AuditLogEvent::Repaired { bytes, digest });
         }
         if open.length == 0
             && let Some((_, last)) = self.folder.closed()?.last()
@@ -136,7 +136,7 @@ impl Chain {
             (None, None, None) => Head::START,
             (found, None | Some(_), Some(noted)) => {
                 let found = found.unwrap_or(Head::START);
-                // A crash between writing and noting leaves more lines than noted, never fewer.
+                // A crash between writing and noting leaves more lines than were noted, never fewer.
                 if found.seq > noted.seq || found == noted {
                     found
                 } else {
@@ -149,12 +149,12 @@ impl Chain {
 }
 
 /// The chain continues after the noted head, so that missing records stay visible.
-fn report_damage(noted: Head, found: u64, notes: &mut Vec<JournalEvent>) -> Head {
+fn report_damage(noted: Head, found: u64, notes: &mut Vec<AuditLogEvent>) -> Head {
     tracing::error!(
         noted = noted.seq,
         found,
-        "the audit journal does not end where it was left: somebody has changed or cut it; see `portcullis audit verify`"
+        "the audit log does not end where it was left: somebody has changed or cut it; see `portcullis audit verify`"
     );
-    notes.push(JournalEvent::Damaged { noted: noted.seq, found });
+    notes.push(AuditLogEvent::Damaged { noted: noted.seq, found });
     noted
 }

@@ -1,4 +1,4 @@
-//! What is recorded. A new kind of decision is a new variant, and the compiler finds the code that must handle it.
+//! The events that are recorded. A new kind of decision is a new variant, and the compiler finds all code that must handle it.
 
 use super::event_kind::EventKind;
 use super::fields::LineFields;
@@ -12,21 +12,21 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Longest text of one field, in bytes. Guests and clients choose some texts; this bounds the size of a record.
+/// Longest text of one field, in bytes. Bounds the size of a record, because guests and clients choose some texts.
 const MAX_TEXT: usize = 1 << 10;
-/// The same of what was denied, which a guest chooses.
+/// Longest text for the target of a denial, in bytes. A guest chooses it.
 const MAX_TARGET: usize = 200;
-/// Longest arguments that are recorded in full, in bytes; of longer ones only the beginning.
+/// Longest arguments that are recorded in full, in bytes; longer ones are cut.
 const MAX_ARGUMENTS: usize = 64 << 10;
 
-/// The lane of a reverse call that was refused before it took one.
+/// The lane of a reverse call that was refused before it had one.
 pub const NO_LANE: &str = "none";
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum AuditEvent {
     /// A plugin was installed, updated, staged, accepted, enabled, disabled or removed, as `what` says.
     Install { what: &'static str, reference: String, digest: Digest, signer: Option<String> },
-    /// An operator added or removed a grant: one line of TOML. Or confirmed all grants for running servers.
+    /// An operator added or removed a grant, which is one line of TOML, or confirmed all grants for running servers.
     Grant { given: bool, line: String },
     /// A plugin's use of a capability was denied.
     Denial { capability: &'static str, target: String, reason: &'static str },
@@ -34,7 +34,7 @@ pub enum AuditEvent {
     HttpRequest { request: String, address: Option<String>, status: Option<u16>, bytes: u64 },
     /// A secret was sent to a host.
     SecretUsed { name: String, host: String },
-    /// A plugin called, or was refused to call, a tool of the agent.
+    /// A plugin called a tool of the agent, or was refused to call it.
     ReverseCall { tool: String, lane: &'static str, outcome: &'static str },
     /// The user or the model was asked a question.
     Question { kind: &'static str, outcome: &'static str },
@@ -46,31 +46,32 @@ pub enum AuditEvent {
         denials: u64,
         cost: ResourceUsage,
     },
-    /// Something happened to the journal itself.
-    Journal(JournalEvent),
+    /// Something happened to the log itself.
+    Log(AuditLogEvent),
 }
 
-/// What happened to the journal itself.
+/// What happened to the log itself.
 #[derive(Debug, Clone, PartialEq)]
-pub enum JournalEvent {
-    /// Records were lost, so many of them decisions.
+pub enum AuditLogEvent {
+    /// Records were lost; `decisions` counts those of them that were decisions.
     Gap { records: u64, decisions: u64 },
-    /// The last line was incomplete, as a crash leaves it, and was removed.
+    /// The last line was incomplete, as after a crash, and was removed.
     Repaired { bytes: u64, digest: String },
-    /// The end of the file is not the noted head; the chain continues after the noted head.
+    /// The file does not end with the noted head. The chain continues after the noted head.
     Damaged { noted: u64, found: u64 },
-    /// Old files, this one the last, were removed with all records up to `through`; the archive has those that are kept.
+    /// Old files up to and including `file` were removed, with all records up to `through`. The archive has those that are
+    /// kept.
     Removed { file: String, through: u64, archived: Archived },
 }
 
 /// What happened to the records of a removed file and of the archive before it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Archived {
-    /// Of the archive's bytes.
+    /// The hash of the archive's bytes.
     pub hash: Hash,
-    /// Calls that are not kept.
+    /// Number of calls that are not kept.
     pub calls: u64,
-    /// Decisions that are not kept.
+    /// Number of decisions that are not kept.
     pub decisions: u64,
     /// The principal that lost the most bytes, if somebody lost any.
     pub most_of: Option<String>,
@@ -81,7 +82,7 @@ pub struct Archived {
 pub struct RecordedArguments {
     /// SHA-256 of the JSON text.
     pub digest: Digest,
-    /// The text, if the operator wants it; truncated if it is long.
+    /// The JSON text if the operator wants it; a long one is cut.
     pub text: Option<String>,
 }
 
@@ -96,7 +97,7 @@ impl RecordedArguments {
 }
 
 impl AuditEvent {
-    /// For a change of the operator's that was recorded and could not be made.
+    /// The event for an operator's change that was recorded but could not be made.
     pub(super) fn not_made(self) -> Option<Self> {
         match self {
             Self::Install { reference, digest, signer, .. } => {
@@ -107,7 +108,7 @@ impl AuditEvent {
         }
     }
 
-    /// Whether a plugin tried what it may not do. It may do so as often as it likes: no budget counts it.
+    /// Whether a plugin tried something that it may not do. No budget limits how often it tries.
     pub(super) fn is_refusal(&self) -> bool {
         match self {
             Self::Denial { .. } => true,
@@ -118,7 +119,7 @@ impl AuditEvent {
             | Self::SecretUsed { .. }
             | Self::Question { .. }
             | Self::Verdict { .. }
-            | Self::Journal(_) => false,
+            | Self::Log(_) => false,
         }
     }
 
@@ -133,7 +134,7 @@ impl AuditEvent {
             Self::ReverseCall { .. } => EventKind::ReverseCall,
             Self::Question { .. } => EventKind::Question,
             Self::Verdict { .. } => EventKind::Verdict,
-            Self::Journal(_) => EventKind::Journal,
+            Self::Log(_) => EventKind::Log,
         }
     }
 
@@ -189,22 +190,22 @@ impl AuditEvent {
                 line.add("chunks", &cost.chunks)?;
                 line.add("outputBytes", &cost.output)
             }
-            Self::Journal(JournalEvent::Gap { records, decisions }) => {
+            Self::Log(AuditLogEvent::Gap { records, decisions }) => {
                 line.add("what", "gap")?;
                 line.add("records", records)?;
                 line.add("decisions", decisions)
             }
-            Self::Journal(JournalEvent::Repaired { bytes, digest }) => {
+            Self::Log(AuditLogEvent::Repaired { bytes, digest }) => {
                 line.add("what", "repaired")?;
                 line.add("bytes", bytes)?;
                 line.add("torn", digest)
             }
-            Self::Journal(JournalEvent::Damaged { noted, found }) => {
+            Self::Log(AuditLogEvent::Damaged { noted, found }) => {
                 line.add("what", "damaged")?;
                 line.add("noted", noted)?;
                 line.add("found", found)
             }
-            Self::Journal(JournalEvent::Removed { file, through, archived }) => {
+            Self::Log(AuditLogEvent::Removed { file, through, archived }) => {
                 line.add("what", "removed")?;
                 line.add("file", file)?;
                 line.add("through", through)?;

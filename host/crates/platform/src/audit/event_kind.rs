@@ -1,8 +1,8 @@
-//! The kinds of records, and which of them are kept longer.
+//! The kinds of records, and which of them are kept for longer.
 
 use serde::{Deserialize, Serialize};
 
-/// The field `event` of a record.
+/// The value of a record's field `event`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EventKind {
@@ -14,18 +14,20 @@ pub enum EventKind {
     ReverseCall,
     Question,
     Verdict,
-    Journal,
+    /// Something happened to the log itself, which records call by its former name.
+    #[serde(rename = "journal")]
+    Log,
 }
 
-/// What kinds have in common when records are removed.
+/// The groups of kinds that are treated alike when records are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum RecordClass {
     /// Authority was used, refused or changed.
     Decision,
     /// A call ended.
     Call,
-    /// Something happened to the journal.
-    Journal,
+    /// Something happened to the log.
+    Log,
 }
 
 impl EventKind {
@@ -39,17 +41,17 @@ impl EventKind {
             | Self::ReverseCall
             | Self::Question => RecordClass::Decision,
             Self::Verdict => RecordClass::Call,
-            Self::Journal => RecordClass::Journal,
+            Self::Log => RecordClass::Log,
         }
     }
 }
 
 impl RecordClass {
-    /// How many times the bytes of calls a principal may have in records of this class.
+    /// A principal may have this many times as many bytes in records of this class as in records of calls.
     pub(super) fn weight(self) -> u64 {
         match self {
             Self::Decision => 4,
-            Self::Call | Self::Journal => 1,
+            Self::Call | Self::Log => 1,
         }
     }
 }

@@ -1,15 +1,16 @@
-//! Who loses how much when records of many do not fit: whoever has the most, until it has no more than the next.
+//! Decides who loses how much when the records of many do not fit: the one with the most loses, until it has no more than the
+//! next.
 
 /// Bytes of one principal's records of one class.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Share {
     pub(super) bytes: u64,
-    /// It may have this many times what a share of weight 1 has.
+    /// A share may have this many times what a share of weight 1 may have.
     pub(super) weight: u64,
 }
 
-/// How many bytes each share must lose, in their order, so that all together have at most `room`. A share that is
-/// smaller than what is left for each loses nothing, however many others there are and however large they are.
+/// How many bytes each share must lose, in the order of the shares, so that all together have at most `room`. A share that is
+/// smaller than an equal part loses nothing, however many and however large the others are.
 pub(super) fn excesses(shares: &[Share], room: u64) -> Vec<u64> {
     let mut order: Vec<_> = shares.iter().enumerate().collect();
     order.sort_by(|(_, one), (_, other)| (one.bytes * other.weight).cmp(&(other.bytes * one.weight)));

@@ -1,4 +1,4 @@
-//! The fields of one line of the journal, written in order without a value in between.
+//! The fields of one line of the log, written in order without building a JSON value first.
 
 use serde::ser::{Serialize, SerializeMap};
 use std::fmt;
@@ -19,7 +19,7 @@ impl<M: SerializeMap> LineFields<M> {
         self.0.serialize_entry(name, value)
     }
 
-    /// Leaves out what is not known.
+    /// Adds the field only if its value is known.
     pub(super) fn add_some(&mut self, name: &'static str, value: Option<impl Serialize>) -> Result<(), M::Error> {
         value.map_or(Ok(()), |value| self.add(name, &value))
     }

@@ -1,18 +1,18 @@
-//! The end of a file of the journal.
+//! The end of a file of the log.
 
 use super::line::{self, Head};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 
 pub(super) struct FileEnd {
-    /// Of the last complete line, if there is one.
+    /// The head of the last complete line, if there is one and it is valid.
     pub(super) head: Option<Head>,
     /// The sequence number that the last complete line claims, if the line is invalid.
     pub(super) claimed_seq: Option<u64>,
     pub(super) torn: Vec<u8>,
 }
 
-/// Reads the end of a file, and no more of it than necessary.
+/// Reads the end of a file, but no more of it than necessary.
 pub(super) fn read_end(file: &mut File) -> io::Result<FileEnd> {
     let length = file.metadata()?.len();
     let mut size = 64 << 10;

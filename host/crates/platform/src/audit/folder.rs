@@ -1,4 +1,4 @@
-//! The journal's folder: the current file, closed files, the archive, the noted head and the lock.
+//! The log's folder: the current file, closed files, the archive, the noted head and the lock.
 
 use super::line::Head;
 use crate::files::create_private_folder;
@@ -9,29 +9,29 @@ use std::path::{Path, PathBuf};
 
 /// The current file.
 pub(super) const CURRENT: &str = "audit.jsonl";
-/// Where the head is noted.
+/// The file that holds the noted head.
 const HEAD: &str = "head";
 const LOCK: &str = "lock";
-/// What is kept of removed files.
+/// The file with the records that are kept from removed files.
 const ARCHIVE: &str = "archive.jsonl";
 
-/// A folder of journal files.
+/// A folder of log files.
 #[derive(Debug, Clone)]
-pub(super) struct JournalFolder {
+pub(super) struct AuditFolder {
     path: PathBuf,
     current: PathBuf,
     lock: PathBuf,
     head: PathBuf,
-    /// The head while it is being noted.
+    /// The new file with the head, until it replaces the old one.
     new_head: PathBuf,
     archive: PathBuf,
-    /// The archive until the record that names it is written.
+    /// The new archive, until the record with its hash is written.
     new_archive: PathBuf,
 }
 
 pub(super) struct LockGuard(#[allow(dead_code, reason = "closing it gives the lock back")] File);
 
-impl JournalFolder {
+impl AuditFolder {
     /// The folder need not exist.
     pub(super) fn new(path: &Path) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl JournalFolder {
         }
     }
 
-    /// Creates it, private to its user.
+    /// Creates the folder, accessible only to its user.
     pub(super) fn create(&self) -> io::Result<()> {
         create_private_folder(&self.path)
     }
@@ -97,7 +97,7 @@ impl JournalFolder {
         &self.new_archive
     }
 
-    /// Creates the file of a new archive, empty.
+    /// Creates an empty file for a new archive.
     pub(super) fn create_archive(&self) -> io::Result<File> {
         private().create(true).truncate(true).read(true).write(true).open(&self.new_archive)
     }
@@ -134,7 +134,7 @@ impl JournalFolder {
         fs::read_to_string(&self.head).ok()?.parse().ok()
     }
 
-    /// Notes the head, atomically.
+    /// Notes the head atomically.
     pub(super) fn note(&self, head: Head) -> io::Result<()> {
         writeln!(private().create(true).truncate(true).write(true).open(&self.new_head)?, "{head}")?;
         fs::rename(&self.new_head, &self.head)

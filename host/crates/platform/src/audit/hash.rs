@@ -1,4 +1,4 @@
-//! SHA-256 hashes, which link the lines of the journal.
+//! SHA-256 hashes, which link the lines of the log.
 
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
@@ -6,14 +6,14 @@ use std::fmt;
 use std::io::{self, Read};
 use std::str::FromStr;
 
-/// Hexadecimal digits of a hash.
+/// The number of hexadecimal digits of a hash.
 pub(super) const DIGITS: usize = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Hash([u8; 32]);
 
 impl Hash {
-    /// The previous hash of the first line.
+    /// The value that the first line has as the hash of its predecessor.
     pub const NONE: Self = Self([0; 32]);
 
     pub(super) fn compute(parts: &[&[u8]]) -> Self {
@@ -24,7 +24,7 @@ impl Hash {
         Self(hasher.finalize().into())
     }
 
-    /// Of everything that can be read.
+    /// The hash of everything that can be read from `from`.
     pub(super) fn read(from: &mut impl Read) -> io::Result<Self> {
         let (mut hasher, mut bytes) = (Sha256::new(), vec![0; 64 << 10]);
         loop {

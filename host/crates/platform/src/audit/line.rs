@@ -1,4 +1,4 @@
-//! One line of the journal: JSON whose last field is the hash of everything before it.
+//! One line of the log: JSON whose last field is the hash of everything before it.
 //!
 //! The hash is SHA-256 over the bytes of the line without its field `hash`, so no canonical JSON is needed:
 //! `sed -E 's/,"hash":"[0-9a-f]{64}"//' | tr -d '\n' | sha256sum` computes it from a line.
@@ -17,7 +17,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 /// The text between the hashed part of a line and its hash.
 const MARK: &str = ",\"hash\":\"";
-/// Bytes that most lines need.
+/// Bytes that are enough for most lines.
 pub(super) const LINE_CAPACITY: usize = 768;
 /// Where a chain ends: the number of its last line, and that line's hash. Written `NUMBER:HASH`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,16 +52,16 @@ impl FromStr for Head {
 pub(super) fn encode(record: &AuditRecord, unix: Duration, head: Head, out: &mut Vec<u8>) -> Head {
     let (seq, begin) = (head.seq + 1, out.len());
     let fields = Line { seq, unix, record, prev: head.hash };
-    // A map of texts and numbers can always be written to memory.
+    // Cannot fail: a map of texts and numbers can always be written to memory.
     let _ = fields.serialize(&mut Serializer::with_formatter(&mut *out, SafeToShow));
     let hash = Hash::compute(&[&out[begin..]]);
-    // The closing brace.
+    // Removes the closing brace.
     out.pop();
     let _ = writeln!(out, "{MARK}{hash}\"}}");
     Head { seq, hash }
 }
 
-/// Escapes what could drive the terminal of whoever looks into the file.
+/// Escapes characters that could control the terminal of a person who looks at the file.
 struct SafeToShow;
 
 impl Formatter for SafeToShow {
@@ -121,7 +121,7 @@ pub(super) fn decode(text: &str) -> Option<ValidLine> {
     Some(ValidLine { head: Head { seq, hash }, prev, fields })
 }
 
-/// The sequence number that a line claims, valid or not.
+/// The sequence number in a line, whether or not the line is valid.
 pub(super) fn claimed_seq(text: &str) -> Option<u64> {
     text.strip_prefix("{\"seq\":")?.split(',').next()?.parse().ok()
 }

@@ -1,11 +1,12 @@
-//! How many places of the writer's queue each principal has: at most as many as are free, so that whoever records
-//! faster than the disk writes leaves room for others.
+//! How many places of the writer's queue each principal has. It gets at most as many as are free, so that a principal whose
+//! records come faster than the disk can write them leaves room for others.
 
 use policy::Principal;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Principals are told apart by a hash. Bounds the memory; nobody can choose a name to share the counter of another.
+/// Number of counters; a hash of the principal selects one. Bounds the memory. Nobody can choose a name that shares the counter
+/// of another principal, because the hash is keyed randomly.
 const COUNTERS: usize = 1 << 10;
 
 pub(super) struct QueueShares {
@@ -21,7 +22,7 @@ impl QueueShares {
         Self { places, taken: AtomicUsize::new(0), of_principals, hasher: RandomState::new() }
     }
 
-    /// Takes a place; the number of places taken then, or `None` if there is none for this principal.
+    /// Takes a place. Returns how many places are taken then, or `None` if there is none left for this principal.
     pub(super) fn take(&self, principal: Option<&Principal>) -> Option<usize> {
         let own = self.counter(principal);
         let taken = self.taken.fetch_add(1, Ordering::Relaxed) + 1;
@@ -46,7 +47,7 @@ impl QueueShares {
         self.taken.load(Ordering::Relaxed)
     }
 
-    /// `None` is the operator, who has a share like others.
+    /// `None` is the operator, who has a share like every principal.
     fn counter(&self, principal: Option<&Principal>) -> &AtomicUsize {
         &self.of_principals[self.hasher.hash_one(principal) as usize % COUNTERS]
     }

@@ -1,6 +1,6 @@
-//! Reading records, to show them.
+//! Reads records in order to show them.
 
-use super::folder::JournalFolder;
+use super::folder::AuditFolder;
 use super::line;
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct JournalEntry {
+pub struct AuditLogEntry {
     /// Without the line feed.
     pub line: String,
     pub fields: Map<String, Value>,
@@ -27,10 +27,10 @@ pub struct EntryFilter {
     pub until: Option<Duration>,
 }
 
-impl JournalEntry {
+impl AuditLogEntry {
     fn read(line: &[u8]) -> Self {
         let line = String::from_utf8_lossy(line).into_owned();
-        // Changed lines are shown too; verifying is another command.
+        // Changed lines are shown too: verifying is the job of another command.
         let fields = serde_json::from_str(&line).unwrap_or_default();
         Self { line, fields }
     }
@@ -52,7 +52,7 @@ impl JournalEntry {
 
 impl EntryFilter {
     /// Whether the filter selects this record.
-    pub fn matches(&self, entry: &JournalEntry) -> bool {
+    pub fn matches(&self, entry: &AuditLogEntry) -> bool {
         let plugin = entry.text("plugin");
         let named =
             |wanted: &String| plugin == *wanted || plugin.split_once('.').is_some_and(|(_, name)| name == wanted);
@@ -67,9 +67,9 @@ impl EntryFilter {
     }
 }
 
-/// Follows a journal that grows.
-pub struct JournalFollower {
-    folder: JournalFolder,
+/// Follows a log that grows.
+pub struct AuditLogFollower {
+    folder: AuditFolder,
     /// Inode of the file that is being read, and the offset in it.
     at: Option<(u64, u64)>,
 }
@@ -79,8 +79,8 @@ pub fn last_entries(
     folder: &Path,
     number: usize,
     filter: &EntryFilter,
-) -> io::Result<(Vec<JournalEntry>, JournalFollower)> {
-    let folder = JournalFolder::new(folder);
+) -> io::Result<(Vec<AuditLogEntry>, AuditLogFollower)> {
+    let folder = AuditFolder::new(folder);
     let files = {
         let _locked = folder.lock_shared();
         folder.all()?.into_iter().map(|path| File::open(&path)).collect::<io::Result<Vec<_>>>()?
@@ -104,12 +104,12 @@ pub fn last_entries(
             break;
         }
     }
-    Ok((found.into(), JournalFollower { folder, at }))
+    Ok((found.into(), AuditLogFollower { folder, at }))
 }
 
-impl JournalFollower {
+impl AuditLogFollower {
     /// The records since the last call. Blocks.
-    pub fn read_new(&mut self) -> io::Result<Vec<JournalEntry>> {
+    pub fn read_new(&mut self) -> io::Result<Vec<AuditLogEntry>> {
         let files = {
             let _locked = self.folder.lock_shared();
             self.folder.chain()?.into_iter().map(|path| File::open(&path)).collect::<io::Result<Vec<_>>>()?
@@ -132,7 +132,7 @@ impl JournalFollower {
             })?;
             at = Some((inode, to));
         }
-        // The file that was being read is gone, so all remaining files come after it.
+        // The file that was being read is gone, so all remaining files are newer than it.
         if !known {
             self.at = None;
             return self.read_new();
@@ -146,9 +146,9 @@ impl JournalFollower {
 pub fn for_each_entry(
     folder: &Path,
     filter: &EntryFilter,
-    mut take: impl FnMut(JournalEntry) -> io::Result<()>,
+    mut take: impl FnMut(AuditLogEntry) -> io::Result<()>,
 ) -> io::Result<()> {
-    let folder = JournalFolder::new(folder);
+    let folder = AuditFolder::new(folder);
     let files = {
         let _locked = folder.lock_shared();
         folder.all()?.into_iter().map(|path| File::open(&path)).collect::<io::Result<Vec<_>>>()?
@@ -159,8 +159,12 @@ pub fn for_each_entry(
     Ok(())
 }
 
-/// Passes the complete lines after this offset to `take`; returns where they end.
-fn complete_lines(file: &mut File, from: u64, mut take: impl FnMut(JournalEntry) -> io::Result<()>) -> io::Result<u64> {
+/// Passes the complete lines after this offset to `take`. Returns the offset of their end.
+fn complete_lines(
+    file: &mut File,
+    from: u64,
+    mut take: impl FnMut(AuditLogEntry) -> io::Result<()>,
+) -> io::Result<u64> {
     file.seek(SeekFrom::Start(from))?;
     let mut to = from;
     let mut reader = BufReader::new(file.by_ref());
@@ -171,6 +175,6 @@ fn complete_lines(file: &mut File, from: u64, mut take: impl FnMut(JournalEntry)
         if line.pop_if(|byte| *byte == b'\n').is_none() {
             return Ok(to - line.len() as u64);
         }
-        take(JournalEntry::read(&line))?;
+        take(AuditLogEntry::read(&line))?;
     }
 }

@@ -22,7 +22,7 @@ impl AuditRecord {
         Self { principal: None, plugin, digest, call: None, parent: None, event }
     }
 
-    /// What says that a recorded change was not made after all.
+    /// The record that a recorded change was not made after all.
     pub(super) fn not_made(self) -> Option<Self> {
         Some(Self { event: self.event.not_made()?, ..self })
     }

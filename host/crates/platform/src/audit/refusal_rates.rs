@@ -1,15 +1,16 @@
-//! How many refusals are recorded and logged over time. A call keeps some of its own; who calls again and again would write as many
-//! each time.
+//! Limits how many refusals are recorded and logged over time. Each call keeps a number of them, so a client that calls again
+//! and again could write as many each time.
 
 use crate::sync::Mutex;
 use policy::{PluginId, Principal, Rate, TokenBucket};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// Refusals of the calls of a plugin for one principal: so many at once, and ten in a second after that. Bounds what a client writes
-/// to the disk that calls what is refused in a loop.
+/// Refusals of the calls of a plugin for one principal: 600 at once, and after that ten per second. Bounds what a client writes
+/// to the disk by repeating calls that are refused.
 const RATE: Rate = Rate::new(600, Duration::from_secs(60));
-/// Pairs of a principal and a plugin that are remembered. Bounds memory; those that have been quiet for a minute are forgotten first.
+/// Pairs of a principal and a plugin that are remembered. Bounds memory. If there are too many, the pairs that were quiet for a
+/// minute are forgotten first.
 const MAX_PAIRS: usize = 4_096;
 
 #[derive(Default)]
@@ -21,7 +22,7 @@ struct Pair {
 }
 
 impl RefusalRates {
-    /// Whether one more is kept, and then how many were left out before it.
+    /// Returns `None` if one more refusal is not kept; otherwise how many were left out before it.
     pub(super) fn take(&self, principal: &Principal, plugin: &PluginId, now: Instant) -> Option<u64> {
         let mut pairs = self.0.lock();
         if pairs.len() >= MAX_PAIRS {

@@ -1,19 +1,20 @@
-//! Removing old files. First the new archive is written, then the record that names it, which is the first one of the
-//! current file; then the archive takes its place and the files go. After a crash in between, the next removal finishes it.
+//! Removes old files. First the new archive is written, and then the record with its hash, which is the first one of the
+//! current file. After that the new archive replaces the old one, and the files are removed. If a crash interrupts this, the
+//! next removal finishes it.
 
 use super::archive;
-use super::event::JournalEvent;
+use super::event::AuditLogEvent;
 use super::file_end::read_end;
-use super::folder::JournalFolder;
+use super::folder::AuditFolder;
 use super::hash::Hash;
 use super::line;
 use serde_json::{Map, Value};
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader};
 
-/// Prepares the removal of all closed files but the newest `keep`, to an archive of so many bytes; `None` if there are
-/// no more of them.
-pub(super) fn prepare(folder: &JournalFolder, keep: usize, room: u64) -> io::Result<Option<JournalEvent>> {
+/// Prepares the removal of all closed files except the newest `keep`, with an archive of at most `room` bytes. `None` if there
+/// are no others.
+pub(super) fn prepare(folder: &AuditFolder, keep: usize, room: u64) -> io::Result<Option<AuditLogEvent>> {
     let mut closed: Vec<_> = folder.closed()?.into_iter().map(|(_, path)| path).collect();
     closed.truncate(closed.len().saturating_sub(keep));
     let Some(last) = closed.last() else { return Ok(None) };
@@ -23,14 +24,14 @@ pub(super) fn prepare(folder: &JournalFolder, keep: usize, room: u64) -> io::Res
         closed.insert(0, folder.archive().to_owned());
     }
     let written = folder.create_archive().and_then(|mut file| archive::write(&mut file, &closed, room));
-    // On a full disk, half an archive must not take the last of it.
+    // If the disk is full, an incomplete archive must not take up its last space.
     let archived = written.inspect_err(|_| drop(fs::remove_file(folder.new_archive())))?;
     folder.sync()?;
-    Ok(Some(JournalEvent::Removed { file, through, archived }))
+    Ok(Some(AuditLogEvent::Removed { file, through, archived }))
 }
 
-/// Finishes the removal that the current file begins with, if it is not finished.
-pub(super) fn finish(folder: &JournalFolder) -> io::Result<()> {
+/// Finishes the removal that the first record of the current file describes, if it is not finished yet.
+pub(super) fn finish(folder: &AuditFolder) -> io::Result<()> {
     let mut first = String::new();
     BufReader::new(File::open(folder.current())?).read_line(&mut first)?;
     let Some(removal) = line::decode(first.trim_end_matches('\n')).and_then(|line| Removal::read(&line.fields)) else {
@@ -50,15 +51,15 @@ pub(super) fn finish(folder: &JournalFolder) -> io::Result<()> {
     Ok(())
 }
 
-/// What a record says about a removal.
+/// What a record contains about a removal.
 pub(super) struct Removal {
     pub(super) through: u64,
-    /// `None` in records of versions that kept nothing.
+    /// `None` in records of earlier versions, which kept nothing.
     pub(super) archive: Option<Hash>,
 }
 
 impl Removal {
-    /// `None` for other records.
+    /// `None` for records of any other kind.
     pub(super) fn read(fields: &Map<String, Value>) -> Option<Self> {
         if fields.get("event")? != "journal" || fields.get("what")? != "removed" {
             return None;

@@ -1,4 +1,4 @@
-//! `[server.audit]`: where records go, and how many are retained.
+//! The section `[server.audit]`: where records are stored, and how many are retained.
 
 use bytesize::ByteSize;
 use serde::Deserialize;
@@ -19,16 +19,16 @@ pub enum KeepArguments {
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct AuditSettings {
     pub off: bool,
-    /// The folder of the journal; default: `audit` in the state folder.
+    /// The folder of the log; default: `audit` in the state folder.
     pub folder: Option<PathBuf>,
     /// How much of a call's arguments is recorded.
     pub arguments: KeepArguments,
     /// Whether calls are refused while their records cannot be stored.
     pub required: bool,
-    /// A file that is larger is closed and the next one begun. Bounds the size of a file, and of the archive.
+    /// A file that has become larger is closed and the next one is started. Bounds the size of a file, and of the archive.
     pub max_size: ByteSize,
-    /// Closed files that are retained. Bounds the disk space of records: this and three (the current file, the archive and
-    /// its successor) times `max-size`.
+    /// Number of closed files that are retained. Bounds the disk space of records: `max-size` times this number plus three (for
+    /// the current file, the archive and its successor).
     pub keep: NonZeroU32,
 }
 

@@ -1,4 +1,4 @@
-//! The journal on a real disk: what it stores, and that every change is detected.
+//! The log on a real disk: what it stores, and whether every change to it is detected.
 
 mod archive;
 mod crowds;
@@ -19,21 +19,21 @@ fn settings() -> AuditSettings {
     AuditSettings::default()
 }
 
-fn open(folder: &Path, settings: &AuditSettings) -> (FileJournal, Head) {
-    FileJournal::open(folder, settings, Arc::new(SystemClock)).unwrap()
+fn open(folder: &Path, settings: &AuditSettings) -> (FileAuditLog, Head) {
+    FileAuditLog::open(folder, settings, Arc::new(SystemClock)).unwrap()
 }
 
 fn grant(number: usize) -> AuditRecord {
     AuditRecord::for_operator(None, None, AuditEvent::Grant { given: true, line: format!("line {number}") })
 }
 
-/// A journal with this many records.
-fn journal(records: usize) -> (TempDir, PathBuf) {
+/// A log with this many records.
+fn log(records: usize) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
-    let (journal, head) = open(folder.path(), &settings());
+    let (log, head) = open(folder.path(), &settings());
     assert_eq!(head, Head::START);
-    (0..records).for_each(|number| journal.keep(grant(number)));
-    assert!(journal.flush());
+    (0..records).for_each(|number| log.keep(grant(number)));
+    assert!(log.flush());
     let file = folder.path().join("audit.jsonl");
     (folder, file)
 }
@@ -60,7 +60,7 @@ fn records_of_requests_and_secrets_have_their_own_kinds() {
 
 #[test]
 fn what_was_recorded_is_there_and_follows() {
-    let (folder, file) = journal(3);
+    let (folder, file) = log(3);
     let report = verify(folder.path(), None).unwrap();
     assert_eq!((report.head.seq, report.first, report.files, report.torn), (3, 1, 1, 0));
     let text = fs::read_to_string(file).unwrap();
@@ -74,9 +74,9 @@ fn what_was_recorded_is_there_and_follows() {
 
 #[test]
 fn each_change_is_found_and_named() {
-    let (folder, file) = journal(6);
+    let (folder, file) = log(6);
     let whole = fs::read(&file).unwrap();
-    // Any byte of any line.
+    // Changes bytes of every line.
     for at in (0..whole.len() - 1).step_by(37) {
         let mut changed = whole.clone();
         changed[at] ^= 1;
@@ -105,7 +105,7 @@ fn each_change_is_found_and_named() {
 
 #[test]
 fn a_line_that_was_hashed_anew_does_not_fit_its_neighbour() {
-    let (folder, file) = journal(4);
+    let (folder, file) = log(4);
     with_lines(&file, |lines| {
         let forged = line::decode(&lines[0]).unwrap();
         let mut line = Vec::new();
@@ -116,27 +116,27 @@ fn a_line_that_was_hashed_anew_does_not_fit_its_neighbour() {
 }
 
 #[test]
-fn a_journal_written_anew_is_found_by_a_head_that_was_noted_elsewhere() {
-    let (folder, _) = journal(5);
+fn a_log_written_anew_is_found_by_a_head_that_was_noted_elsewhere() {
+    let (folder, _) = log(5);
     let noted = verify(folder.path(), None).unwrap().head;
     assert!(verify(folder.path(), Some(noted)).is_ok());
-    let (other, _) = journal(7);
+    let (other, _) = log(7);
     assert!(verify(other.path(), None).is_ok());
     assert_eq!(verify(other.path(), Some(noted)).unwrap_err().wrong, VerifyProblem::NotNoted { seq: 5 });
-    let (short, _) = journal(3);
+    let (short, _) = log(3);
     assert_eq!(verify(short.path(), Some(noted)).unwrap_err().wrong, VerifyProblem::CutOff { last: 3, noted: 5 });
 }
 
 #[test]
 fn a_torn_line_is_taken_off_and_that_is_recorded() {
-    let (folder, file) = journal(2);
+    let (folder, file) = log(2);
     let mut torn = fs::read(&file).unwrap();
     torn.extend(b"{\"seq\":3,\"ti");
     fs::write(&file, &torn).unwrap();
     assert_eq!(verify(folder.path(), None).unwrap().torn, 12);
     open(folder.path(), &settings()).0.keep(grant(2));
     let report = verify(folder.path(), None).unwrap();
-    // One record says so, whether it was found on opening or on writing.
+    // There is exactly one record of the repair, whether the problem was found on opening or on writing.
     assert_eq!((report.torn, report.head.seq), (0, 4));
     let text = fs::read_to_string(&file).unwrap();
     assert_eq!(text.matches("\"what\":\"repaired\",\"bytes\":12").count(), 1, "{text}");
@@ -144,7 +144,7 @@ fn a_torn_line_is_taken_off_and_that_is_recorded() {
 
 #[test]
 fn a_cut_tail_stays_missing_after_more_was_written() {
-    let (folder, file) = journal(5);
+    let (folder, file) = log(5);
     with_lines(&file, |lines| lines.truncate(2));
     open(folder.path(), &settings()).0.keep(grant(9));
     assert_eq!(wrong(folder.path()), (3, VerifyProblem::Missing { from: 3, to: 5 }));
@@ -156,15 +156,15 @@ fn a_cut_tail_stays_missing_after_more_was_written() {
 fn files_are_closed_and_removed_without_breaking_the_chain() {
     let folder = tempfile::tempdir().unwrap();
     let settings = AuditSettings { max_size: ByteSize::b(600), keep: NonZeroU32::new(2).unwrap(), ..settings() };
-    let (journal, _) = open(folder.path(), &settings);
+    let (log, _) = open(folder.path(), &settings);
     for number in 0..30 {
-        journal.keep(grant(number));
-        assert!(journal.flush());
+        log.keep(grant(number));
+        assert!(log.flush());
     }
     let report = verify(folder.path(), None).unwrap();
     assert!(report.first > 1 && report.files == 3 && report.head.seq > 30, "{report:?}");
     // Without the oldest file, the beginning is missing.
-    let oldest = folder::JournalFolder::new(folder.path()).closed().unwrap()[0].1.clone();
+    let oldest = folder::AuditFolder::new(folder.path()).closed().unwrap()[0].1.clone();
     fs::remove_file(oldest).unwrap();
     let fault = verify(folder.path(), None).unwrap_err();
     assert!(matches!(fault.wrong, VerifyProblem::Missing { from, .. } if from == report.first), "{fault}");
@@ -192,37 +192,38 @@ fn two_writers_make_one_chain() {
 fn what_cannot_be_kept_is_kept_later_and_calls_wait_for_it_if_they_must() {
     let folder = tempfile::tempdir().unwrap();
     let settings = AuditSettings { required: true, ..settings() };
-    let (journal, _) = open(folder.path(), &settings);
-    journal.keep(grant(0));
-    assert!(journal.flush() && !journal.refuses_calls(&Principal::local()));
-    // A folder in its place makes writing fail. Swapped atomically: otherwise a new file could be created in between.
+    let (log, _) = open(folder.path(), &settings);
+    log.keep(grant(0));
+    assert!(log.flush() && !log.refuses_calls(&Principal::local()));
+    // A folder in place of the file makes writing fail. The two are swapped atomically, because otherwise a new file could be
+    // created in between.
     let (file, away) = (folder.path().join("audit.jsonl"), folder.path().join("away"));
     let swap = || renameat_with(CWD, &file, CWD, &away, RenameFlags::EXCHANGE).unwrap();
     fs::create_dir(&away).unwrap();
     swap();
-    journal.keep(grant(1));
-    while !journal.refuses_calls(&Principal::local()) {
+    log.keep(grant(1));
+    while !log.refuses_calls(&Principal::local()) {
         std::thread::yield_now();
     }
-    assert!(!journal.flush());
+    assert!(!log.flush());
     swap();
-    while journal.refuses_calls(&Principal::local()) {
+    while log.refuses_calls(&Principal::local()) {
         std::thread::yield_now();
     }
-    assert!(journal.flush());
-    assert_eq!((verify(folder.path(), None).unwrap().head.seq, journal.lost()), (2, 0));
+    assert!(log.flush());
+    assert_eq!((verify(folder.path(), None).unwrap().head.seq, log.lost()), (2, 0));
 }
 
 #[test]
 fn what_finds_the_queue_full_is_counted_and_the_count_is_recorded() {
     let folder = tempfile::tempdir().unwrap();
-    let (journal, _) = open(folder.path(), &settings());
-    let locked = folder::JournalFolder::new(folder.path()).lock().unwrap();
-    while journal.lost() < 10 {
-        journal.keep(grant(0));
+    let (log, _) = open(folder.path(), &settings());
+    let locked = folder::AuditFolder::new(folder.path()).lock().unwrap();
+    while log.lost() < 10 {
+        log.keep(grant(0));
     }
     drop(locked);
-    drop(journal);
+    drop(log);
     verify(folder.path(), None).unwrap();
     let text = fs::read_to_string(folder.path().join("audit.jsonl")).unwrap();
     let gaps = text.lines().filter(|line| line.contains("\"what\":\"gap\""));
@@ -232,11 +233,11 @@ fn what_finds_the_queue_full_is_counted_and_the_count_is_recorded() {
 
 #[test]
 fn what_guests_write_is_bounded() {
-    let (folder, file) = journal(0);
-    let (journal, _) = open(folder.path(), &settings());
+    let (folder, file) = log(0);
+    let (log, _) = open(folder.path(), &settings());
     let (principal, plugin) = (Principal::local(), PluginId { side: policy::Side::Server, name: "p".into() });
     let scope = AuditScope { principal, plugin, digest: None, call: "c".into(), parent: None };
-    let trail = CallAudit::new(Audit::new(Arc::new(journal)), scope, Lineage::root("plugins.p.x", &Limits::default()));
+    let trail = CallAudit::new(Audit::new(Arc::new(log)), scope, Lineage::root("plugins.p.x", &Limits::default()));
     for _ in 0..1_000 {
         let target = "é\n".repeat(1 << 20);
         trail.record(AuditEvent::Denial {
@@ -255,16 +256,16 @@ fn what_guests_write_is_bounded() {
 
 #[test]
 fn the_last_records_are_found_and_followed() {
-    let (folder, _) = journal(5);
-    let lines = |entries: Vec<JournalEntry>| entries.iter().map(|entry| entry.text("line")).collect::<Vec<_>>();
+    let (folder, _) = log(5);
+    let lines = |entries: Vec<AuditLogEntry>| entries.iter().map(|entry| entry.text("line")).collect::<Vec<_>>();
     let (found, mut follower) = last_entries(folder.path(), 2, &EntryFilter::default()).unwrap();
     assert_eq!(lines(found), ["line 3", "line 4"]);
     assert_eq!(follower.read_new().unwrap(), []);
     let settings = AuditSettings { max_size: ByteSize::b(1), ..settings() };
-    let (journal, _) = open(folder.path(), &settings);
+    let (log, _) = open(folder.path(), &settings);
     for number in [5, 6] {
-        journal.keep(grant(number));
-        assert!(journal.flush());
+        log.keep(grant(number));
+        assert!(log.flush());
     }
     assert_eq!(lines(follower.read_new().unwrap()), ["line 5", "line 6"], "into the next files");
     assert_eq!(follower.read_new().unwrap(), []);

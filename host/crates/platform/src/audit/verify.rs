@@ -1,6 +1,6 @@
-//! Verifies a journal: every line unchanged and in order, none missing.
+//! Verifies a log: every line is unchanged and in order, and none is missing.
 
-use super::folder::JournalFolder;
+use super::folder::AuditFolder;
 use super::hash::Hash;
 use super::line::{self, Head, ValidLine};
 use super::removal::Removal;
@@ -10,23 +10,23 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct VerifyReport {
-    /// The end of the chain, to be noted elsewhere.
+    /// The end of the chain, which the operator can note elsewhere.
     pub head: Head,
     /// Sequence number of the first line that is still there.
     pub first: u64,
     pub files: usize,
-    /// Records in the archive, which keeps some of removed files.
+    /// Records in the archive, which keeps some records of removed files.
     pub archived: u64,
-    /// Bytes of an incomplete last line, as a crash leaves it; the next write removes them.
+    /// Bytes of an incomplete last line, as after a crash. The next write removes them.
     pub torn: u64,
 }
 
-/// The first problem in a journal.
+/// The first problem in a log.
 #[derive(Debug, thiserror::Error)]
 #[error("{}:{line}: {wrong}", file.display())]
 pub struct VerifyError {
     pub file: PathBuf,
-    /// The line in it, counted from 1.
+    /// The line in the file, counted from 1.
     pub line: u64,
     pub wrong: VerifyProblem,
 }
@@ -42,43 +42,43 @@ pub enum VerifyProblem {
     Missing { from: u64, to: u64 },
     #[error("reordered: record {found} stands where {expected} should")]
     Reordered { expected: u64, found: u64 },
-    #[error("cut off: the journal ends with record {last}, and {noted} was noted")]
+    #[error("cut off: the log ends with record {last}, and {noted} was noted")]
     CutOff { last: u64, noted: u64 },
-    #[error("changed: record {seq} is not the one that was noted; it was written anew, or another journal was")]
+    #[error("changed: record {seq} is not the one that was noted; it was written anew, or another log was")]
     NotNoted { seq: u64 },
-    #[error("changed: the archive is not the one that the journal names; records were removed from it or added")]
+    #[error("changed: the archive is not the one that the log names; records were removed from it or added")]
     NotTheArchive,
     #[error("unreadable: {0}")]
     Unreadable(String),
 }
 
-/// Verifies the journal of a folder, and that it contains `noted`, a head that was noted elsewhere. Blocks.
+/// Verifies the log of a folder, and that it contains `noted`, a head that was noted elsewhere. Blocks.
 pub fn verify(folder: &Path, noted: Option<Head>) -> Result<VerifyReport, VerifyError> {
     let fault = |error: io::Error| VerifyError {
         file: folder.to_owned(),
         line: 0,
-        wrong: VerifyProblem::Unreadable(format!("{error}; is there a journal?")),
+        wrong: VerifyProblem::Unreadable(format!("{error}; is there a log?")),
     };
-    let journal = JournalFolder::new(folder);
+    let log = AuditFolder::new(folder);
     let (files, archives, ours) = {
-        let _locked = journal.lock_shared();
+        let _locked = log.lock_shared();
         let mut files = Vec::new();
-        for path in journal.chain().map_err(fault)? {
+        for path in log.chain().map_err(fault)? {
             let file = File::open(&path).map_err(fault)?;
             let length = file.metadata().map_err(fault)?.len();
             files.push((path, file.take(length)));
         }
-        let archives = [journal.archive(), journal.new_archive()].map(|path| File::open(path).ok());
-        (files, archives, journal.noted())
+        let archives = [log.archive(), log.new_archive()].map(|path| File::open(path).ok());
+        (files, archives, log.noted())
     };
     let must = ours.into_iter().chain(noted).collect();
-    let mut verifier = Verifier { must, ..Verifier::new(journal.current()) };
+    let mut verifier = Verifier { must, ..Verifier::new(log.current()) };
     let (number, mut torn) = (files.len(), 0);
     for (path, file) in files {
         torn = verifier.file(path, BufReader::new(file))?;
     }
     let first = verifier.end()?;
-    let archived = verifier.archive(journal.archive(), archives)?;
+    let archived = verifier.archive(log.archive(), archives)?;
     Ok(VerifyReport { head: verifier.last.unwrap_or(Head::START), first, files: number, archived, torn })
 }
 
@@ -87,11 +87,11 @@ struct Verifier {
     position: (PathBuf, u64),
     last: Option<Head>,
     first: u64,
-    /// Records up to this one were removed, according to a record.
+    /// The number up to which records were removed, according to a record of a removal.
     removed: u64,
-    /// The archive, according to the last record that names one.
+    /// The hash of the archive, according to the last record that contains one.
     archive: Option<Hash>,
-    /// Whether records may be missing between two others.
+    /// Whether records may be missing between two others, as in the archive.
     gaps: bool,
     /// Heads that must be in the chain.
     must: Vec<Head>,
@@ -103,7 +103,8 @@ impl Verifier {
         Self { position, last: None, first: 1, removed: 0, archive: None, gaps: false, must: Vec::new() }
     }
 
-    /// Verifies the archive, and returns how many records it has. A crash may leave it where it was written.
+    /// Verifies the archive, and returns how many records it has. After a crash, it may still be in the file in which it was
+    /// written.
     fn archive(&self, path: &Path, mut found: [Option<File>; 2]) -> Result<u64, VerifyError> {
         let unreadable = |error: io::Error| VerifyError {
             file: path.to_owned(),
@@ -119,7 +120,7 @@ impl Verifier {
         let is_named = named.is_some();
         let [kept, _] = found;
         let mut records = Self { gaps: true, must: self.must.clone(), ..Self::new(path) };
-        // Also of another archive the first record that was changed is named.
+        // If the archive is another one, its first changed record is reported as well.
         if let Some(mut file) = named.or(kept) {
             file.rewind().map_err(unreadable)?;
             records.file(path.to_owned(), BufReader::new(file))?;
@@ -146,7 +147,7 @@ impl Verifier {
             let sound =
                 std::str::from_utf8(&text).ok().and_then(line::decode).ok_or_else(|| fault(VerifyProblem::Changed))?;
             let begins = self.follows(&sound, &mut lines).map_err(|wrong| match (wrong, &self.position) {
-                // The changed line is the one before.
+                // The changed line is the one before this.
                 (VerifyProblem::Rehashed, (file, line)) => {
                     VerifyError { file: file.clone(), line: *line, wrong: VerifyProblem::Rehashed }
                 }
@@ -167,7 +168,7 @@ impl Verifier {
         }
     }
 
-    /// Whether the line is the first; an error if it does not follow the one before it.
+    /// Whether the line is the first one. Fails if it does not follow the line before it.
     fn follows(&self, sound: &ValidLine, rest: &mut impl io::BufRead) -> Result<bool, VerifyProblem> {
         let Some(last) = self.last else { return Ok(true) };
         let (expected, found) = (last.seq + 1, sound.head.seq);

@@ -1,14 +1,14 @@
-//! The thread that writes records. Calls put them into a bounded queue and continue. Records that arrive within a short
-//! time are written and synced together, since a sync takes as long for one record as for many.
+//! The thread that writes records. Calls put records into a bounded queue and continue. Records that arrive within a short time
+//! are written and synced together, because a sync takes as long for one record as for many.
 //!
-//! Nothing is lost silently. A batch that cannot be written is retried. Records that find no place in the queue are
-//! counted, and the count is recorded once there is space again.
+//! No record is lost silently. A batch that cannot be written is retried. Records that find no place in the queue are counted,
+//! and the count is recorded once there is space again.
 
 use super::chain::Chain;
-use super::event::{AuditEvent, JournalEvent};
+use super::event::{AuditEvent, AuditLogEvent};
 use super::event_kind::RecordClass;
-use super::journal::Journal;
 use super::line::Head;
+use super::log::AuditLog;
 use super::queue_shares::QueueShares;
 use super::record::AuditRecord;
 use super::settings::{AuditSettings, KeepArguments};
@@ -22,37 +22,37 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_cha
 use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 
-/// Records that wait to be written. Bounds the memory that a slow disk costs; enough for the time that removing a file
-/// takes.
+/// Records that may wait to be written. Bounds the memory that a slow disk costs. It is enough for the time that the removal of
+/// a file takes.
 const QUEUE: usize = 16 << 10;
-/// Records that are written together. Bounds how long the first of them waits for the last.
+/// Records that are written together. Bounds how long the first of them waits for the last one.
 const MAX_BATCH: usize = 1 << 10;
-/// How long the first record of a batch waits for others. A crash of the machine loses these records, unless somebody
-/// asked for a flush.
+/// How long the first record of a batch waits for others. A crash of the machine loses these records, unless somebody requested
+/// a flush.
 const BATCH_DELAY: Duration = Duration::from_millis(20);
 /// How long a flush may take. Bounds how long a disk that hangs blocks a caller.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long until a failed write is retried.
 const RETRY: Duration = Duration::from_millis(250);
 
-/// The journal cannot be used.
+/// The log cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the audit journal in {path} cannot be kept: {problem}; set server.audit.folder to a folder of your own, or server.audit.off = true to go without"
+    "the audit log in {path} cannot be kept: {problem}; set server.audit.folder to a folder of your own, or server.audit.off = true to go without"
 )]
-pub struct JournalError {
+pub struct AuditLogError {
     path: PathBuf,
     problem: String,
 }
 
-/// A journal in files. Dropping it waits until everything is written.
-pub struct FileJournal {
+/// A log in files. Dropping it waits until everything is written.
+pub struct FileAuditLog {
     jobs: Option<SyncSender<Job>>,
     state: Arc<WriterState>,
     clock: Arc<dyn Clock>,
     arguments: KeepArguments,
     required: bool,
-    /// The writer thread, to wake it early.
+    /// The writer thread, so that it can be woken early.
     writer: Thread,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -65,7 +65,7 @@ struct WriterState {
     unreported_decisions: AtomicU64,
     lost: AtomicU64,
     failing: AtomicBool,
-    /// The journal is being dropped: records that cannot be written are given up.
+    /// The log is being dropped: records that cannot be written are discarded.
     closing: AtomicBool,
 }
 
@@ -87,11 +87,12 @@ impl WriterState {
     }
 
     /// The lost records that are not yet reported.
-    fn take_gap(&self) -> Option<JournalEvent> {
-        // In the other order than they are counted in, so that no decision is taken without a record to say so.
+    fn take_gap(&self) -> Option<AuditLogEvent> {
+        // The counters are read in the opposite order to that in which they are incremented. So a decision is never taken from
+        // its counter without a record that reports it.
         let records = self.unreported.swap(0, Ordering::AcqRel);
         (records > 0)
-            .then(|| JournalEvent::Gap { records, decisions: self.unreported_decisions.swap(0, Ordering::Relaxed) })
+            .then(|| AuditLogEvent::Gap { records, decisions: self.unreported_decisions.swap(0, Ordering::Relaxed) })
     }
 }
 
@@ -100,10 +101,10 @@ enum Job {
     Flush(SyncSender<bool>),
 }
 
-impl FileJournal {
-    /// Opens the journal of a folder, creating it if it is missing; returns the end of the chain. Blocks.
-    pub fn open(folder: &Path, settings: &AuditSettings, clock: Arc<dyn Clock>) -> Result<(Self, Head), JournalError> {
-        let fail = |error: std::io::Error| JournalError { path: folder.to_owned(), problem: error.to_string() };
+impl FileAuditLog {
+    /// Opens the log of a folder, creating it if it is missing; returns the end of the chain. Blocks.
+    pub fn open(folder: &Path, settings: &AuditSettings, clock: Arc<dyn Clock>) -> Result<(Self, Head), AuditLogError> {
+        let fail = |error: std::io::Error| AuditLogError { path: folder.to_owned(), problem: error.to_string() };
         let mut chain = Chain::open(folder, settings).map_err(fail)?;
         let head = chain.recover(clock.unix()).map_err(fail)?;
         let (jobs, queue) = sync_channel(QUEUE);
@@ -119,7 +120,7 @@ impl FileJournal {
     }
 }
 
-impl Journal for FileJournal {
+impl AuditLog for FileAuditLog {
     fn keep(&self, record: AuditRecord) {
         let class = record.event.kind().class();
         let Some(queued) = self.state.queue.take(record.principal.as_ref()) else {
@@ -166,7 +167,7 @@ impl Journal for FileJournal {
     }
 }
 
-impl Drop for FileJournal {
+impl Drop for FileAuditLog {
     fn drop(&mut self) {
         self.state.closing.store(true, Ordering::Relaxed);
         drop(self.jobs.take());
@@ -180,7 +181,7 @@ impl Drop for FileJournal {
 fn run(chain: &mut Chain, queue: &Receiver<Job>, state: &WriterState, clock: &dyn Clock) {
     let (mut waiting, mut flushes, mut open) = (Vec::new(), Vec::new(), true);
     while open {
-        // Records of a failed batch are still waiting.
+        // The records of a failed batch are still in `waiting`.
         let before = waiting.len();
         if state.failing.load(Ordering::Relaxed) {
             std::thread::park_timeout(RETRY);
@@ -189,7 +190,7 @@ fn run(chain: &mut Chain, queue: &Receiver<Job>, state: &WriterState, clock: &dy
                 Ok(job) => dispatch(job, &mut waiting, &mut flushes),
                 Err(_) => open = false,
             }
-            // Parks instead of receiving: there, each new record would wake this thread.
+            // Parks instead of waiting in `recv`, where each new record would wake this thread.
             let full = state.queue.taken() >= MAX_BATCH;
             if open && !full && flushes.is_empty() && !state.closing.load(Ordering::Relaxed) {
                 std::thread::park_timeout(BATCH_DELAY);
@@ -205,13 +206,13 @@ fn run(chain: &mut Chain, queue: &Receiver<Job>, state: &WriterState, clock: &dy
         waiting[before..].iter().for_each(|(_, record)| state.queue.give_back(record.principal.as_ref()));
         let unix = clock.unix();
         if let Some(gap) = state.take_gap() {
-            waiting.push((unix, AuditRecord::for_operator(None, None, AuditEvent::Journal(gap))));
+            waiting.push((unix, AuditRecord::for_operator(None, None, AuditEvent::Log(gap))));
         }
         if !waiting.is_empty() {
             write(chain, unix, &mut waiting, state);
         }
         for flush in flushes.drain(..) {
-            // The caller may have given up.
+            // The caller may have stopped waiting.
             let _ = flush.try_send(waiting.is_empty());
         }
         open = open && !(state.closing.load(Ordering::Relaxed) && state.failing.load(Ordering::Relaxed));

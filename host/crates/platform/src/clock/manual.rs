@@ -5,7 +5,7 @@ use crate::sync::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// A clock that stands still until it is moved.
+/// A clock that stands still until a test moves it.
 #[derive(Debug)]
 pub struct ManualClock {
     start: Instant,
@@ -22,18 +22,18 @@ struct Times {
 }
 
 impl ManualClock {
-    /// In September 2001.
+    /// A clock that begins in September 2001.
     pub fn new() -> Arc<Self> {
         Self::at(Duration::from_secs(1_000_000_000))
     }
 
-    /// At a time since 1970.
+    /// A clock that begins at this time since 1970.
     pub fn at(wall: Duration) -> Arc<Self> {
         let times = Times { passed: Duration::ZERO, wall, up: Duration::from_secs(1_000) };
         Arc::new(Self { start: SystemClock.now(), times: Mutex::new(times) })
     }
 
-    /// Moves all of its times.
+    /// Moves all times of this clock forward.
     pub fn pass(&self, time: Duration) {
         let mut times = self.times.lock();
         times.passed += time;
@@ -41,12 +41,12 @@ impl ManualClock {
         times.up += time;
     }
 
-    /// Somebody sets the date: only the time since 1970 changes.
+    /// Acts as if somebody set the date: only the time since 1970 changes.
     pub fn set_wall(&self, wall: Duration) {
         self.times.lock().wall = wall;
     }
 
-    /// The machine was started so long ago; if that is less than before, once more.
+    /// Sets how long ago the machine was started. A lower value than before means that it was restarted.
     pub fn set_up(&self, up: Duration) {
         self.times.lock().up = up;
     }

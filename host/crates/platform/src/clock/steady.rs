@@ -1,25 +1,25 @@
-//! Time since 1970 as one process sees it from its start on, whatever the wall clock is set to meanwhile.
+//! Time since 1970 as a process sees it from its start on, even if the wall clock is set meanwhile.
 
 use super::Clock;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// By how many milliseconds two processes may differ without that a time of one is translated for the other.
+/// Milliseconds by which the start times of two processes may differ without their times being translated.
 const SAME: u64 = 5_000;
 
-/// The wall clock as it was in the beginning. From then on it goes as the machine does.
+/// Reads the wall clock once, when it is created. After that it advances with the uptime of the machine.
 #[derive(Clone)]
 pub struct SteadyClock {
     clock: Arc<dyn Clock>,
     start: u64,
 }
 
-/// A moment as a process dates it, in milliseconds.
+/// A moment as one process dates it, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineTime {
-    /// When the machine was started, since 1970. If the wall clock is set, later processes date that otherwise.
+    /// When the machine was started, since 1970. If the wall clock is set, processes that start later compute another value.
     start: u64,
-    /// How long it had been up.
+    /// How long the machine had been up at that moment.
     up: u64,
 }
 
@@ -40,9 +40,9 @@ impl MachineTime {
         self.start.saturating_add(self.up)
     }
 
-    /// What is added to the times of whoever wrote at the moment `then` to have them as whoever says `self` dates them. They were
-    /// measured by another wall clock if that was set between the starts of the two. If the machine was started anew meanwhile,
-    /// there is nothing else to go by.
+    /// The offset that translates the times of a process that wrote at the moment `then` to those of the process of `self`. The
+    /// two differ if the wall clock was set between the starts of the processes. If the machine was restarted in between, the
+    /// offset is 0, because then only the wall clock connects the two.
     pub fn offset_from(self, then: Self) -> i64 {
         let is_same = self.start.abs_diff(then.start) < SAME;
         if is_same || self.up < then.up { 0 } else { signed(self.start).saturating_sub(signed(then.start)) }
@@ -79,7 +79,7 @@ mod tests {
             let offset = later.offset_from(first.now());
             assert_eq!(begun.unix().checked_add_signed(offset), Some(later.unix() - 60_000), "a minute ago");
         }
-        // Small corrections happen all the time.
+        // The wall clock is corrected slightly all the time.
         machine.set_wall(DAY * 20_000 + Duration::from_secs(61));
         assert_eq!(SteadyClock::new(machine.clone()).now().offset_from(begun), 0);
     }

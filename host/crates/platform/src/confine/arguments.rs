@@ -1,5 +1,5 @@
-//! System calls that are refused by their arguments: sockets of families that a server does not use, and requests to
-//! devices. Arguments that the kernel reads as 32 bits are compared as 32 bits: it ignores what is above them.
+//! System calls that are refused because of their arguments: sockets of families that a server does not use, and requests to
+//! devices. Arguments that the kernel reads as 32 bits are compared as 32 bits, because it ignores the upper bits.
 
 use super::settings::ConfineSettings;
 use super::syscalls::NAME_SPACES;
@@ -10,31 +10,31 @@ use libc::{
 };
 use seccompiler::{BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 
-/// Families of a server: it serves, sends requests and looks up names. Local sockets lead to other services of the
-/// machine; `getaddrinfo` does without them, and without a list of the machine's addresses.
+/// Socket families that a server needs to serve, to send requests and to look up names. Local sockets would lead to other
+/// services of the machine. `getaddrinfo` works without them, and without a list of the machine's addresses.
 const FAMILIES: &[c_int] = &[AF_INET, AF_INET6];
-/// Families that programs of a user need. The others, such as the kernel's own cryptography, are rarely used and have let
-/// users become administrators.
+/// Socket families that programs of a user need. The others, such as the one for the kernel's cryptography, are rarely used,
+/// and users have become administrators through bugs in them.
 const PROGRAM_FAMILIES: &[c_int] = &[AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_CAN, AF_BLUETOOTH, AF_VSOCK];
-/// No raw sockets. 0 is the usual protocol of a type.
+/// Types without raw sockets. Protocol 0 is the default protocol of a type.
 const TYPES: &[c_int] = &[SOCK_STREAM, SOCK_DGRAM];
 const PROTOCOLS: &[c_int] = &[IPPROTO_IP, IPPROTO_TCP, IPPROTO_UDP];
-/// The part of a socket's type beside its flags.
+/// The bits of a socket's type that are not flags.
 const TYPE_MASK: c_int = 0xf;
 
-/// `ioctl` requests of a server: flags and unread bytes of descriptors, whether one is a terminal, and which pages a guest
-/// has written.
+/// `ioctl` requests that a server needs: flags and unread bytes of descriptors, whether one is a terminal, and which pages a
+/// guest has written.
 const REQUESTS: &[c_int] =
     &[FIOCLEX as c_int, FIONBIO as c_int, FIONREAD as c_int, TCGETS as c_int, TCGETS2 as c_int, PAGEMAP_SCAN as c_int];
 const TCGETS2: u32 = 0x802c_542a;
 const PAGEMAP_SCAN: u32 = 0xc060_6610;
-/// Requests that type at a terminal, as if its user did. No program needs them.
+/// Requests that insert input into a terminal, as if its user had typed it. No program needs them.
 const TYPING: &[c_int] = &[TIOCSTI as c_int, TIOCLINUX as c_int];
 
-/// A system call with the arguments to refuse: those that match one of the rules.
+/// A system call, with rules for its arguments: a call that matches one of the rules is refused.
 pub(super) type RefusedArguments = (c_long, Vec<SeccompRule>);
 
-/// What a server does not need; if it starts programs, what no program needs.
+/// What a server does not need. If it starts programs, only what no program needs.
 pub(super) fn refused(needs: &ConfineSettings) -> Result<Vec<RefusedArguments>, BackendError> {
     if needs.programs {
         return Ok(vec![
@@ -45,7 +45,7 @@ pub(super) fn refused(needs: &ConfineSettings) -> Result<Vec<RefusedArguments>, 
     let flag = |flag: &c_int| rule(0, SeccompCmpOp::MaskedEq(*flag as u64), *flag);
     let mut socket = types_other_than(TYPES)?;
     socket.extend([other_than(0, FAMILIES)?, other_than(2, PROTOCOLS)?]);
-    // A pair is connected for good only if it is a stream: a datagram socket can be sent from to any other.
+    // Only stream sockets stay connected as a pair: a datagram socket of a pair could send to any other socket.
     let mut pair = types_other_than(&[SOCK_STREAM])?;
     pair.push(other_than(0, &[AF_UNIX])?);
     Ok(vec![
@@ -56,14 +56,14 @@ pub(super) fn refused(needs: &ConfineSettings) -> Result<Vec<RefusedArguments>, 
     ])
 }
 
-/// Matches if the argument is none of these.
+/// A rule that matches if the argument is none of these.
 fn other_than(argument: u8, allowed: &[c_int]) -> Result<SeccompRule, BackendError> {
     SeccompRule::new(
         allowed.iter().map(|value| condition(argument, SeccompCmpOp::Ne, *value)).collect::<Result<_, _>>()?,
     )
 }
 
-/// Match if the type of a socket is none of these, whatever its flags.
+/// Rules that match if the type of a socket is none of these, whatever its flags are.
 fn types_other_than(allowed: &[c_int]) -> Result<Vec<SeccompRule>, BackendError> {
     let others = (0..=TYPE_MASK).filter(|kind| !allowed.contains(kind));
     others.map(|kind| rule(1, SeccompCmpOp::MaskedEq(TYPE_MASK as u64), kind)).collect()

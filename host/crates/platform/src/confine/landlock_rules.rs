@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The requested version; an older kernel applies what it supports.
 const VERSION: ABI = ABI::V6;
 
-/// Read by every server: name resolution, certificates, time zones, number of processors.
+/// Files that every server reads: for name resolution, certificates, time zones and the number of processors.
 const SYSTEM: &[&str] = &[
     "/etc",
     "/proc/self",
@@ -29,7 +29,7 @@ const SYSTEM: &[&str] = &[
     "/usr/share/zoneinfo",
     "/var/lib/ca-certificates",
 ];
-/// Harmless devices.
+/// Devices that are harmless.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"];
 
 /// Allows no files, no ports, and nothing outside this process. Returns the version in force, if any.
@@ -49,13 +49,13 @@ pub(super) fn allow_only(needs: &ConfineSettings) -> Result<Option<i32>, Confine
     let run: Vec<PathBuf> = loader.chain([program]).collect();
     let libraries = mapped.iter().filter_map(|path| path.parent().map(Path::to_owned)).collect::<BTreeSet<_>>();
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
-    // No execution, and no devices, sockets or pipes.
+    // Without the right to execute, and without devices, sockets and pipes.
     let write = AccessFs::from_all(VERSION)
         & !(AccessFs::Execute | AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::MakeSock | AccessFs::MakeFifo)
         & !BitFlags::from(AccessFs::IoctlDev);
     let only = || -> Result<RestrictionStatus, RulesetError> {
         let ruleset = Ruleset::default().handle_access(AccessFs::from_all(VERSION))?;
-        // Connections are decided per request; the ports to listen on are known now.
+        // Connections are decided about for each request. Only the ports to listen on are known now.
         let ruleset = ruleset.handle_access(AccessNet::BindTcp)?.scope(Scope::from_all(VERSION))?.create()?;
         let ruleset = ruleset
             .add_rules(path_beneath_rules(SYSTEM, read))?
@@ -80,7 +80,7 @@ fn version(done: Result<RestrictionStatus, RulesetError>) -> Result<Option<i32>,
     }
 }
 
-/// The files that this process has mapped: its program, its libraries and their loader. A worker needs the same.
+/// The files that this process has mapped: its program, its libraries and their loader. A worker needs the same files.
 fn mapped() -> BTreeSet<PathBuf> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     maps.lines().filter_map(|line| Some(PathBuf::from(&line[line.find('/')?..]))).collect()

@@ -1,5 +1,5 @@
-//! Restricts the process to what it needs, so that an escape from a guest's sandbox does not reach the machine: system
-//! calls by seccomp, files by Landlock. Only on Linux; other systems report that nothing is in force.
+//! Restricts the process to what it needs, so that an escape from a guest's sandbox does not reach the machine: seccomp
+//! restricts system calls, and Landlock restricts files. Only on Linux; other systems report that nothing is in force.
 
 #[cfg(target_os = "linux")]
 mod arguments;

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Refuses system calls that a server does not need, with `EPERM`; if it starts programs, only those that no program
+/// Refuses system calls that a server does not need, with `EPERM`. If it starts programs, refuses only those that no program
 /// needs. Returns the number of refused calls.
 pub(super) fn refuse(needs: &ConfineSettings) -> Result<Option<usize>, ConfineError> {
     let mut refused: Vec<c_long> = MACHINE.to_vec();
@@ -23,7 +23,7 @@ pub(super) fn refuse(needs: &ConfineSettings) -> Result<Option<usize>, ConfineEr
         if !needs.keyring {
             refused.extend_from_slice(KEY_RING);
         }
-        // A socket without an address would listen on any free port, which no rule of Landlock refuses.
+        // A socket without an address would listen on any free port, and no rule of Landlock can refuse that.
         if needs.listen.is_empty() {
             refused.push(libc::SYS_listen);
         }
@@ -35,7 +35,7 @@ pub(super) fn refuse(needs: &ConfineSettings) -> Result<Option<usize>, ConfineEr
         number += 1;
     }
     if !needs.programs {
-        // The flags of `clone3` are in memory, where no filter sees them. Callers that get `ENOSYS` fall back to `clone`.
+        // The flags of `clone3` are in memory, where a filter cannot read them. Callers that get `ENOSYS` use `clone` instead.
         let hidden = numbers(libc::SYS_clone3).map(|number| (number, vec![])).collect();
         if !apply(hidden, SeccompAction::Allow, SeccompAction::Errno(libc::ENOSYS as u32))? {
             return Ok(None);
@@ -51,10 +51,10 @@ pub(super) fn allow_compiling() -> Result<Option<usize>, ConfineError> {
     let mut rules: Rules = COMPILING.iter().map(|call| (*call, vec![])).collect();
     let own = u64::from(std::process::id());
     let limited = [
-        // No executable memory.
+        // Only memory that is not executable.
         (libc::SYS_mmap, rule(2, SeccompCmpOp::MaskedEq(libc::PROT_EXEC as u64), 0)),
         (libc::SYS_mprotect, rule(2, SeccompCmpOp::MaskedEq(libc::PROT_EXEC as u64), 0)),
-        // Only the limits of this process.
+        // Only to the limits of this process.
         (libc::SYS_prlimit64, rule(0, SeccompCmpOp::Eq, 0)),
         // `abort` uses it.
         (libc::SYS_tgkill, rule(0, SeccompCmpOp::Eq, own)),
@@ -70,10 +70,10 @@ pub(super) fn allow_compiling() -> Result<Option<usize>, ConfineError> {
 #[cfg(target_arch = "x86_64")]
 const X32: c_long = 0x4000_0000;
 
-/// All numbers of this call.
+/// All numbers that this system call has.
 #[cfg(target_arch = "x86_64")]
 fn numbers(call: c_long) -> impl Iterator<Item = i64> {
-    // Some have another number in x32.
+    // Some calls have another number in x32.
     let own = match call {
         libc::SYS_ioctl => 514,
         libc::SYS_ptrace => 521,
@@ -87,7 +87,7 @@ fn numbers(call: c_long) -> impl Iterator<Item = i64> {
     [call, X32 | own].into_iter()
 }
 
-/// All numbers of this call.
+/// All numbers that this system call has.
 #[cfg(not(target_arch = "x86_64"))]
 fn numbers(call: c_long) -> impl Iterator<Item = i64> {
     [call].into_iter()
@@ -101,9 +101,9 @@ fn wrong(error: impl std::fmt::Display) -> ConfineError {
     ConfineError(format!("seccomp: {error}"))
 }
 
-/// Applies a filter to all threads; false if the kernel has no filters.
+/// Applies a filter to all threads. Returns false if the kernel does not support filters.
 fn apply(rules: Rules, others: SeccompAction, these: SeccompAction) -> Result<bool, ConfineError> {
-    // Filters exist for some processors only.
+    // Filters are supported on some processors only.
     let Ok(processor) = std::env::consts::ARCH.try_into() else { return Ok(false) };
     let filter = SeccompFilter::new(rules, others, these, processor).map_err(wrong)?;
     let program: BpfProgram = filter.try_into().map_err(wrong)?;

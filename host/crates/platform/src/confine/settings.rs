@@ -1,4 +1,4 @@
-//! What a process keeps when it is confined.
+//! What a process may still use after it is confined.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,10 @@ pub struct ConfineSettings {
     pub read: Vec<PathBuf>,
     /// Folders that it writes to, recursively.
     pub write: Vec<PathBuf>,
-    /// Ports it listens on; 0 is any free one.
+    /// Ports that it listens on; 0 is any free port.
     pub listen: Vec<u16>,
-    /// Whether it starts programs itself, such as those that build a plugin. They inherit the restrictions, so then only calls that no
-    /// program needs are refused.
+    /// Whether it starts programs itself, such as those that build a plugin. They inherit the restrictions, so in this case
+    /// only system calls are refused that no program needs.
     pub programs: bool,
     /// Whether secrets are read from the kernel's key ring.
     pub keyring: bool,

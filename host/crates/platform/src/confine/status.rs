@@ -1,13 +1,13 @@
-//! What is in force for a confined process.
+//! Which restrictions are in force for a confined process.
 
 use std::fmt;
 
 /// The restrictions of a process and of everything that it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Confinement {
-    /// Version of Landlock in force; `None`: only the user's rights restrict files.
+    /// Version of Landlock in force. `None` if only the rights of the user restrict access to files.
     pub files: Option<i32>,
-    /// Number of filtered system calls; `None`: the kernel has no filters.
+    /// Number of filtered system calls. `None` if the kernel does not support filters.
     pub syscalls: Option<usize>,
 }
 

@@ -1,9 +1,9 @@
-//! Lists of system calls. Those that only some processors have are separate.
+//! Lists of system calls. Those that exist only on some processors are in separate lists.
 
 use libc::*;
 
-/// Calls that no user program needs: the machine itself, its modules, clocks and names. Refused to a server and to all
-/// programs that it starts.
+/// Calls that no user program needs: they change the machine itself, its modules, clocks and names. Refused to a server and to
+/// all programs that it starts.
 pub(super) const MACHINE: &[c_long] = &[
     SYS_acct,
     SYS_bpf,
@@ -31,7 +31,8 @@ pub(super) const MACHINE: &[c_long] = &[
     SYS_vhangup,
 ];
 
-/// Calls that a server does not need: other processes, namespaces, other users' rights, rarely used parts of the kernel.
+/// Calls that a server does not need: for other processes, namespaces, rights of other users, and rarely used parts of the
+/// kernel.
 pub(super) const OTHERS: &[c_long] = &[
     SYS_capset,
     SYS_chroot,
@@ -75,7 +76,7 @@ pub(super) const OTHERS: &[c_long] = &[
     SYS_vmsplice,
 ];
 
-/// The kernel's key ring, needed only by a server whose secrets are there.
+/// Calls for the kernel's key ring, which only a server needs whose secrets are in it.
 pub(super) const KEY_RING: &[c_long] = &[SYS_add_key, SYS_keyctl, SYS_request_key];
 
 /// Calls that a server does not need and only x86-64 has.
@@ -85,7 +86,7 @@ pub(super) const ONLY_HERE: &[c_long] = &[SYS_ioperm, SYS_iopl, SYS_mknod, SYS_m
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const ONLY_HERE: &[c_long] = &[];
 
-/// New namespaces: each gives access to kernel features that are meant for administrators.
+/// Flags for new namespaces. Each of them gives access to kernel features that are meant for administrators.
 pub(super) const NAME_SPACES: &[c_int] =
     &[CLONE_NEWCGROUP, CLONE_NEWIPC, CLONE_NEWNET, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWUSER, CLONE_NEWUTS];
 

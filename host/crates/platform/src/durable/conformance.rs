@@ -10,7 +10,7 @@ mod reopening;
 
 pub use bed::TestBed;
 
-/// Runs all checks, each with keys of its own. Panics at the first sentence of the contract that does not hold.
+/// Runs all checks, each with its own keys. Panics at the first sentence of the contract that does not hold.
 pub async fn check(bed: &dyn TestBed) {
     records::check(bed).await;
     logs::check(bed).await;

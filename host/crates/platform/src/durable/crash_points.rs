@@ -1,16 +1,16 @@
-//! A store that ends the process at a chosen change, for tests of what a crash leaves behind. In debug builds only.
+//! A store that ends the process at a chosen change, to test what a crash leaves behind. In debug builds only.
 
 use super::contract::{DurableStore, StoreAnswer};
 use super::error::DurableError;
 use super::key::Key;
-use super::types::{Entries, Expected, Fence, Lease, Record, Revision, Strength};
+use super::types::{Durability, Entries, Expected, Fence, Lease, Record, Revision};
 use futures::FutureExt as _;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The number of a change, counted from 1, and whether the process ends before it or once it is acknowledged.
+/// The number of a change, counted from 1, and whether the process ends before the change or after it is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CrashPoint {
     change: u64,
@@ -20,7 +20,7 @@ pub struct CrashPoint {
 impl FromStr for CrashPoint {
     type Err = String;
 
-    /// Such as `12:before`.
+    /// Parses a text such as `12:before`.
     fn from_str(text: &str) -> Result<Self, String> {
         let parts = text.split_once(':').and_then(|(number, when)| {
             let after = match when {
@@ -34,7 +34,7 @@ impl FromStr for CrashPoint {
     }
 }
 
-/// Passes everything on, until the change has come.
+/// Passes everything on to another store, until the chosen change comes.
 pub struct CrashingStore {
     store: Arc<dyn DurableStore>,
     point: CrashPoint,
@@ -61,7 +61,7 @@ impl CrashingStore {
             end(name, &kind, "before");
         }
         let answer = make();
-        // Whether or not anybody waits for the answer.
+        // The process ends even if nobody waits for the answer.
         let ended = tokio::spawn(async move {
             let answer = answer.await;
             end(name, &kind, "after");
@@ -71,7 +71,7 @@ impl CrashingStore {
     }
 }
 
-/// Nothing is dropped or flushed, as when the process is killed.
+/// Nothing is dropped or flushed, just as when the process is killed.
 fn end(name: &str, kind: &str, when: &str) {
     tracing::error!("crash point: {when} {name} of {kind}");
     std::process::abort();
@@ -82,20 +82,27 @@ impl DurableStore for CrashingStore {
         self.store.get(key)
     }
 
-    fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, strength: Strength) -> StoreAnswer<Revision> {
-        self.change("put", key, || self.store.put(key, value, expected, strength))
+    fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, durability: Durability) -> StoreAnswer<Revision> {
+        self.change("put", key, || self.store.put(key, value, expected, durability))
     }
 
-    fn remove(&self, key: &Key, expected: Expected, strength: Strength) -> StoreAnswer<()> {
-        self.change("remove", key, || self.store.remove(key, expected, strength))
+    fn remove(&self, key: &Key, expected: Expected, durability: Durability) -> StoreAnswer<()> {
+        self.change("remove", key, || self.store.remove(key, expected, durability))
     }
 
     fn list(&self, prefix: &Key, after: Option<&Key>, most: u32) -> StoreAnswer<Vec<(Key, Record)>> {
         self.store.list(prefix, after, most)
     }
 
-    fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> StoreAnswer<()> {
-        self.change("append", log, || self.store.append(log, fence, next, entries, strength))
+    fn append(
+        &self,
+        log: &Key,
+        fence: Fence,
+        next: u64,
+        entries: Vec<Vec<u8>>,
+        durability: Durability,
+    ) -> StoreAnswer<()> {
+        self.change("append", log, || self.store.append(log, fence, next, entries, durability))
     }
 
     fn read(&self, log: &Key, from: u64, most_bytes: u64) -> StoreAnswer<Entries> {
@@ -112,9 +119,9 @@ impl DurableStore for CrashingStore {
         fence: Fence,
         next: u64,
         entries: Vec<Vec<u8>>,
-        strength: Strength,
+        durability: Durability,
     ) -> StoreAnswer<()> {
-        self.change("replace", log, || self.store.replace(log, fence, next, entries, strength))
+        self.change("replace", log, || self.store.replace(log, fence, next, entries, durability))
     }
 
     fn remove_log(&self, log: &Key) -> StoreAnswer<()> {

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// Bytes of a key.
+/// The longest key, in bytes.
 const MAX: usize = 200;
 
-/// A name such as `task/2f6c`: parts of `A-Z a-z 0-9 - _ .`, divided by `/`. Every store can keep it as it is.
+/// A name such as `task/2f6c`: parts of `A-Z a-z 0-9 - _ .`, separated by `/`. Every store can keep such a name unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(String);
 

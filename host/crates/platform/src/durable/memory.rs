@@ -1,9 +1,9 @@
-//! A store in memory, for tests and for a host without a folder: it keeps the contract as long as the process lives.
+//! A store in memory, for tests and for a host without a state folder. It keeps the contract as long as the process lives.
 
 use super::contract::{DurableStore, StoreAnswer};
 use super::error::DurableError;
 use super::key::Key;
-use super::types::{Entries, Expected, Fence, Lease, Record, Revision, Strength};
+use super::types::{Durability, Entries, Expected, Fence, Lease, Record, Revision};
 use crate::clock::Clock;
 use crate::sync::Mutex;
 use std::collections::{BTreeMap, HashMap};
@@ -22,9 +22,9 @@ pub struct MemoryStore {
 struct State {
     records: BTreeMap<Key, Record>,
     logs: HashMap<Key, Log>,
-    /// With the end of each.
+    /// Each lease with the time at which it ends.
     leases: HashMap<Key, (Lease, Duration)>,
-    /// The last revision or token.
+    /// The last revision or token that was given out.
     last: u64,
     is_full: bool,
 }
@@ -57,7 +57,7 @@ impl State {
         if self.is_full { Err(DurableError::Full("the disk is full".into())) } else { Ok(()) }
     }
 
-    /// A log to which this owner may write at this number.
+    /// The log, if an owner with this token may write to it at this number.
     fn writable(&mut self, log: &Key, fence: Fence, next: u64) -> Result<&mut Log, DurableError> {
         self.has_room()?;
         let (seen, end) = self.logs.get(log).map_or((Fence(0), 0), |log| (log.fence, log.next()));
@@ -77,7 +77,7 @@ impl State {
         self.last
     }
 
-    /// When a lease ends that nobody else has taken.
+    /// When a lease ends, if nobody else has taken it.
     fn end_of(&mut self, lease: &Lease) -> Option<&mut Duration> {
         self.leases.get_mut(&lease.name).filter(|(held, _)| held == lease).map(|(_, end)| end)
     }
@@ -88,7 +88,7 @@ impl MemoryStore {
         Self { state: Arc::default(), clock }
     }
 
-    /// Whether there is no room for anything from now on, as on a disk.
+    /// Sets whether the store has no room for anything more, like a full disk.
     pub fn set_full(&self, is_full: bool) {
         self.state.lock().is_full = is_full;
     }
@@ -107,7 +107,7 @@ impl DurableStore for MemoryStore {
         self.answer(|state, _| Ok(state.records.get(key).cloned()))
     }
 
-    fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, _: Strength) -> StoreAnswer<Revision> {
+    fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, _: Durability) -> StoreAnswer<Revision> {
         self.answer(|state, _| {
             state.check(key, expected)?;
             state.has_room()?;
@@ -117,7 +117,7 @@ impl DurableStore for MemoryStore {
         })
     }
 
-    fn remove(&self, key: &Key, expected: Expected, _: Strength) -> StoreAnswer<()> {
+    fn remove(&self, key: &Key, expected: Expected, _: Durability) -> StoreAnswer<()> {
         self.answer(|state, _| {
             state.check(key, expected)?;
             state.records.remove(key);
@@ -135,7 +135,7 @@ impl DurableStore for MemoryStore {
         })
     }
 
-    fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, _: Strength) -> StoreAnswer<()> {
+    fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, _: Durability) -> StoreAnswer<()> {
         self.answer(|state, _| {
             state.writable(log, fence, next)?.entries.extend(entries);
             Ok(())
@@ -169,7 +169,7 @@ impl DurableStore for MemoryStore {
         })
     }
 
-    fn replace(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, _: Strength) -> StoreAnswer<()> {
+    fn replace(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, _: Durability) -> StoreAnswer<()> {
         self.answer(|state, _| {
             let log = state.writable(log, fence, next)?;
             (log.first, log.entries) = (next, entries);

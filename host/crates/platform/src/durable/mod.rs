@@ -1,16 +1,15 @@
-//! What outlives the process and may be used by several: records, logs and leases, as a contract that a database in a file
-//! and a replicated store can keep alike.
+//! Data that outlives the process and that several processes may use: records, logs and leases. A contract defines them, which
+//! a database in a file and a replicated store can both fulfil.
 //!
-//! - A **record** is a small value under a key. Each change gives it a new revision; a change may require the revision
-//!   that its author has read.
-//! - A **log** is a sequence of entries. Entries are appended at the end, trimmed at the beginning, or
-//!   replaced all at once.
-//! - A **lease** makes one process the owner of a name for a time. Each owner has a higher fencing token than all before
-//!   it, and a log refuses entries from an owner that a later one has replaced, however long its message took.
+//! - A **record** is a small value under a key. Each change gives it a new revision. A change may require that the record still
+//!   has the revision that its author has read.
+//! - A **log** is a sequence of entries. Entries are appended at the end, trimmed at the beginning, or replaced all at once.
+//! - A **lease** makes one process the owner of a name for a time. Each owner has a higher fencing token than all owners before
+//!   it. A log refuses entries from an owner that a later one has replaced, however late its message arrives.
 //!
-//! What is acknowledged is kept: it survives the end of the process, and also a loss of power if so asked
-//! ([`Strength`]). What fails is as if it had never been asked, or, if the store cannot tell, an error that says so.
-//! After an error of the disk nothing is acknowledged until a write has succeeded again.
+//! A change that is acknowledged is kept: it survives the end of the process and, if requested, also a loss of power
+//! ([`Durability`]). A change that fails has no effect, or, if the store cannot tell, the error says so. After an error of the
+//! disk nothing is acknowledged until a write has succeeded again.
 
 #[cfg(any(test, feature = "store-conformance"))]
 pub mod conformance;
@@ -29,5 +28,5 @@ pub use crash_points::{CrashPoint, CrashingStore};
 pub use error::DurableError;
 pub use key::{InvalidKey, Key};
 pub use memory::MemoryStore;
-pub use types::{Entries, Expected, Fence, Lease, Record, Revision, Strength};
+pub use types::{Durability, Entries, Expected, Fence, Lease, Record, Revision};
 pub use unusable::UnusableStore;

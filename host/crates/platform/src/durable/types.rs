@@ -2,16 +2,16 @@
 
 use super::key::Key;
 
-/// How much an acknowledged change survives.
+/// What an acknowledged change survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Strength {
+pub enum Durability {
     /// The end of the process at any moment.
     Process,
-    /// A loss of power, too. Changes that are made together share the wait for the disk.
+    /// A loss of power, too. Changes that are made together wait for the disk together.
     Power,
 }
 
-/// The version of a record. It grows with each change, and is not used again after the record was removed.
+/// The version of a record. It grows with each change, and is not reused after the record is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Revision(pub u64);
 
@@ -19,7 +19,7 @@ pub struct Revision(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
     Any,
-    /// No record.
+    /// There must be no record.
     Nothing,
     At(Revision),
 }
@@ -30,7 +30,7 @@ pub struct Record {
     pub revision: Revision,
 }
 
-/// A fencing token. A log refuses entries under a lower one than it has seen.
+/// A fencing token. A log refuses entries with a lower token than the highest that it has seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Fence(pub u64);
 
@@ -38,7 +38,7 @@ pub struct Fence(pub u64);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     pub name: Key,
-    /// Who holds it; each process has an own one.
+    /// The process that holds the lease; each process has a name of its own.
     pub holder: String,
     pub fence: Fence,
 }
@@ -46,7 +46,7 @@ pub struct Lease {
 /// A part of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Entries {
-    /// The number of the first entry in `entries`. Higher than asked for if the log was trimmed.
+    /// The number of the first entry in `entries`. It is higher than requested if the log was trimmed.
     pub first: u64,
     pub entries: Vec<Vec<u8>>,
     /// The number that the next appended entry will have.

@@ -1,12 +1,12 @@
-//! The store of a host that cannot use the one it was given: it keeps nothing, and says why.
+//! The store of a host that cannot use its configured store: it keeps nothing, and each of its errors says why.
 
 use super::contract::{DurableStore, StoreAnswer};
 use super::error::DurableError;
 use super::key::Key;
-use super::types::{Entries, Expected, Fence, Lease, Record, Revision, Strength};
+use super::types::{Durability, Entries, Expected, Fence, Lease, Record, Revision};
 use std::time::Duration;
 
-/// Refuses all. What would be kept elsewhere instead would seem to be kept, and be forgotten.
+/// Refuses all requests. If the data were kept in another place instead, it would seem to be kept, but would be lost.
 pub struct UnusableStore(String);
 
 impl UnusableStore {
@@ -28,11 +28,11 @@ impl DurableStore for UnusableStore {
         self.refuse()
     }
 
-    fn put(&self, _: &Key, _: Vec<u8>, _: Expected, _: Strength) -> StoreAnswer<Revision> {
+    fn put(&self, _: &Key, _: Vec<u8>, _: Expected, _: Durability) -> StoreAnswer<Revision> {
         self.refuse()
     }
 
-    fn remove(&self, _: &Key, _: Expected, _: Strength) -> StoreAnswer<()> {
+    fn remove(&self, _: &Key, _: Expected, _: Durability) -> StoreAnswer<()> {
         self.refuse()
     }
 
@@ -40,7 +40,7 @@ impl DurableStore for UnusableStore {
         self.refuse()
     }
 
-    fn append(&self, _: &Key, _: Fence, _: u64, _: Vec<Vec<u8>>, _: Strength) -> StoreAnswer<()> {
+    fn append(&self, _: &Key, _: Fence, _: u64, _: Vec<Vec<u8>>, _: Durability) -> StoreAnswer<()> {
         self.refuse()
     }
 
@@ -52,7 +52,7 @@ impl DurableStore for UnusableStore {
         self.refuse()
     }
 
-    fn replace(&self, _: &Key, _: Fence, _: u64, _: Vec<Vec<u8>>, _: Strength) -> StoreAnswer<()> {
+    fn replace(&self, _: &Key, _: Fence, _: u64, _: Vec<Vec<u8>>, _: Durability) -> StoreAnswer<()> {
         self.refuse()
     }
 

@@ -6,15 +6,15 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
-/// Creates the folder if it is missing, accessible to this user only; its name then survives a loss of power. Refuses one
-/// that another user has made, also as a link, or that others can write to.
+/// Creates the folder if it is missing, accessible to this user only; its name then survives a loss of power. Refuses a folder,
+/// or a link to one, that another user has made or that others can write to.
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     let is_new = !folder.exists();
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     if is_new && let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         match File::open(parent) {
             Ok(parent) => parent.sync_all()?,
-            // Some folders can be written to and not read.
+            // Some parent folders can be written to but not read.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
             Err(error) => return Err(error),
         }

@@ -1,4 +1,4 @@
-//! Files with keys, passwords and secrets, which only their owner should be able to read.
+//! Files with keys, passwords and secrets, which nobody but their owner should be able to read.
 
 use super::folder_of;
 use super::owner::check_owner;
@@ -13,8 +13,9 @@ fn is_shared(file: &Metadata) -> bool {
     file.permissions().mode() & 0o077 != 0
 }
 
-/// Reads a file that the operator wrote, up to one byte more than `longest`, so that callers can detect longer ones. Warns
-/// if other users can read it, and refuses what they could have written; `what` names it in the warning, such as "the password of a source".
+/// Reads a file that the operator wrote, up to one byte more than `longest`, so that callers can detect longer files. Warns if
+/// other users can read it, and refuses it if they could have written it. `what` names the file in the warning, such as "the
+/// password of a source".
 pub fn read_key_file(path: &Path, what: &str, longest: u64) -> io::Result<Zeroizing<String>> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
@@ -31,7 +32,7 @@ pub fn read_key_file(path: &Path, what: &str, longest: u64) -> io::Result<Zeroiz
     Ok(text)
 }
 
-/// Reads a random key that the host made for itself; creates it if it is missing. Refuses one that other users can read.
+/// Reads a random key that the host made for itself, and creates it if it is missing. Refuses a key that other users can read.
 pub fn read_or_create_key(path: &Path) -> io::Result<[u8; 32]> {
     let mut file = match File::open(path) {
         Ok(file) => file,
@@ -63,7 +64,7 @@ fn create_key(path: &Path) -> io::Result<[u8; 32]> {
     file.as_file().sync_all()?;
     match file.persist_noclobber(path) {
         Ok(_) => Ok(key),
-        // Another process was first; its key is used.
+        // Another process was faster; its key is used.
         Err(error) if error.error.kind() == ErrorKind::AlreadyExists => read_or_create_key(path),
         Err(error) => Err(error.error),
     }

@@ -15,7 +15,7 @@ pub use owner::{check_access, check_owner};
 pub use process_slot::ProcessSlot;
 pub use replace::{UNFINISHED, replace_cached_file, replace_file};
 
-/// The folder of a file; the current one for a name alone.
+/// The folder of a file. For a name without a folder it is the current one.
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

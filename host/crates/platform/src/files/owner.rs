@@ -1,4 +1,4 @@
-//! Who could change what the host relies on.
+//! Checks who could have changed the files that the host relies on.
 
 use std::fs::Metadata;
 use std::io;
@@ -6,15 +6,15 @@ use std::os::unix::fs::MetadataExt;
 
 const ROOT: u32 = 0;
 
-/// Refuses a file or folder that somebody else could have written or could write: one that belongs to another user than this process
-/// (or root), or that others may write to. Its contents would be theirs, whatever its key or digest says.
+/// Refuses a file or folder that somebody else could have written or could still write: one that belongs to neither this user
+/// nor root, or that others may write to. Others would control its contents, whatever its key or digest says.
 pub fn check_owner(metadata: &Metadata) -> io::Result<()> {
-    // Nobody can write to a link; who made it decides where it leads.
+    // Nobody can write to a link. The user who made it decides where it leads.
     let mode = if metadata.is_symlink() { 0 } else { metadata.mode() };
     check_access(metadata.uid(), mode)
 }
 
-/// The same, of what has this owner and these permission bits.
+/// The same check for something with this owner and these permission bits.
 pub fn check_access(owner: u32, mode: u32) -> io::Result<()> {
     check(owner, mode, rustix::process::geteuid().as_raw())
 }

@@ -5,14 +5,14 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// More processes over one folder are refused.
+/// The most processes that may use one folder; further ones are refused.
 const MOST: u32 = 256;
 
-/// The lowest number that no other process over a folder has. It is free again as soon as its process ends, however it ends:
-/// who has it next takes the place of that process.
+/// The lowest number that no other process of a folder has. It is free again as soon as its process ends, however it ends. The
+/// process that gets it next takes the place of that one.
 pub struct ProcessSlot {
     number: u32,
-    /// Locked by the kernel for as long as it is open.
+    /// The kernel keeps it locked for as long as it is open.
     _lock: File,
 }
 

@@ -1,4 +1,4 @@
-//! Replaces files atomically: readers see the old file or the new one.
+//! Replaces files atomically: a reader sees either the old file or the new one.
 
 use super::folder_of;
 use std::fs::{File, Permissions};
@@ -7,20 +7,20 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
-/// What a file's name begins with while it is written. A crash may leave it behind.
+/// The prefix of a file's name while it is being written. A crash may leave such a file behind.
 pub const UNFINISHED: &str = ".portcullis-";
 
-/// Creates or replaces a file. The new one is written beside it and synced before it is renamed.
+/// Creates or replaces a file. The new file is written beside the old one and synced before it gets the name.
 pub fn replace_file(path: &Path, bytes: &[u8], permissions: Permissions) -> io::Result<()> {
     let file = write_beside(path, bytes, permissions)?;
     file.as_file().sync_all()?;
     file.persist(path)?;
-    // The rename is durable only when the folder is synced.
+    // The rename is durable only after the folder is synced.
     File::open(folder_of(path))?.sync_all()
 }
 
-/// Creates or replaces a file that can be made again, and whose damage its reader notices. A power failure may leave it
-/// empty or damaged.
+/// Creates or replaces a file that can be made again, and whose reader notices damage. A power failure may leave it empty or
+/// damaged.
 pub fn replace_cached_file(path: &Path, bytes: &[u8], permissions: Permissions) -> io::Result<()> {
     write_beside(path, bytes, permissions)?.persist(path)?;
     Ok(())

@@ -1,7 +1,8 @@
-//! Folders that the host uses: opened by a path once, checked and used through their descriptor.
+//! Folders that the host uses: each is opened once by its path, and then checked and used through its descriptor.
 //!
-//! Granted, scratch and installed folders are opened here and nowhere else. What is below a folder is reached through it,
-//! by a relative path; links that lead out of it are refused. So nothing changes between a check and its use.
+//! Granted, scratch and installed folders are opened here and nowhere else. Everything below a folder is reached through it by
+//! a relative path, and links that lead out of it are refused. So nothing can change between a check and the use of what was
+//! checked.
 
 mod remove;
 mod size;
@@ -29,23 +30,23 @@ impl Folder {
         Dir::open_ambient_dir(path, ambient_authority()).map(Self)
     }
 
-    /// Like [`Folder::open`], for a folder that is locked or synced.
+    /// Like [`Folder::open`], for a folder that will be locked or synced.
     pub fn open_readable(path: &Path) -> io::Result<Self> {
         open(path, OFlags::empty())
     }
 
-    /// Opens a folder of the host's own. A link is refused: whoever places one would choose the folder.
+    /// Opens a folder that belongs to the host. A link is refused: a person who places one would choose the folder.
     pub fn open_own(path: &Path) -> io::Result<Self> {
         open(path, OFlags::NOFOLLOW).map_err(|error| if path.is_symlink() { is_a_link() } else { error })
     }
 
-    /// Creates a folder of the host's own if it is missing, for this user only, and opens it.
+    /// Creates a folder of the host if it is missing, accessible to this user only, and opens it.
     pub fn create_own(path: &Path) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(path)?;
         Self::open_own(path)
     }
 
-    /// An empty folder in which nothing can ever be, since it has no name any more. It is made here.
+    /// An empty folder in which nothing can ever be created, because it has no name any more. It is made in `place`.
     pub fn nameless(place: &Path) -> io::Result<Self> {
         let path = place.join(format!(".empty-{}", random_id()?));
         DirBuilder::new().mode(0o700).create(&path)?;
@@ -54,7 +55,7 @@ impl Folder {
         opened
     }
 
-    /// Opens a folder below this one. Links are followed, unless they lead out.
+    /// Opens a folder below this one. Links are followed unless they lead out of this folder.
     pub fn open_below(&self, path: &Path) -> io::Result<Self> {
         self.0.open_dir(path).map(Self)
     }
@@ -64,7 +65,7 @@ impl Folder {
         Ok(self.0.dir_metadata()?.mode() & 0o7777)
     }
 
-    /// Refuses a folder that somebody else could have filled or could fill.
+    /// Refuses a folder that somebody else could have filled or could still fill.
     pub fn check_owner(&self) -> io::Result<()> {
         let metadata = self.0.dir_metadata()?;
         check_access(metadata.uid(), metadata.mode())
@@ -79,7 +80,7 @@ impl Folder {
         Ok(flock(&self.0, FlockOperation::LockExclusive)?)
     }
 
-    /// The names of what it holds.
+    /// The names of the entries in this folder.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         self.0.entries()?.map(|entry| Ok(entry?.file_name())).collect()
     }
@@ -87,7 +88,7 @@ impl Folder {
     /// Opens a regular file for reading; `None` if it is something else, such as a link.
     pub fn open_file(&self, name: &Path) -> io::Result<Option<File>> {
         let mut options = OpenOptions::new();
-        // A named pipe must not block.
+        // Opening a named pipe must not block.
         options.read(true).custom_flags(flags(OFlags::NOFOLLOW | OFlags::NONBLOCK));
         let file = match self.0.open_with(name, &options) {
             Ok(file) => file.into_std(),
@@ -104,7 +105,7 @@ impl Folder {
         self.0.open_with(name, &options).map(cap_std::fs::File::into_std)
     }
 
-    /// Renames within this folder, and replaces what has the new name.
+    /// Renames within this folder. Replaces a file that already has the new name.
     pub fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.0.rename(from, &self.0, to)
     }
@@ -118,7 +119,7 @@ impl Folder {
         Ok(rustix::fs::fsync(&self.0)?)
     }
 
-    /// For other libraries that work with descriptors.
+    /// The descriptor, for other libraries.
     pub fn into_file(self) -> File {
         self.0.into_std_file()
     }
@@ -130,7 +131,7 @@ fn open(path: &Path, more: OFlags) -> io::Result<Folder> {
     options.open(path).map(Dir::from_std_file).map(Folder)
 }
 
-/// Opens a folder for listing, and no link.
+/// Options that open a folder for listing, but no link.
 fn plain_folder() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(flags(OFlags::DIRECTORY | OFlags::NOFOLLOW));

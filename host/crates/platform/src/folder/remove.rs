@@ -7,16 +7,16 @@ use std::io;
 use std::path::Path;
 
 impl Folder {
-    /// Removes what has this name: a folder with all that is below it, or else the file or link itself.
+    /// Removes the entry of this name: a folder with everything below it, or the file or link itself.
     ///
-    /// Folders are first moved up beside one another, so that a guest which nested them deep exhausts neither descriptors
-    /// nor the stack.
+    /// Inner folders are first moved up to the top level, so that a guest that nested them deeply can exhaust neither the
+    /// descriptors nor the stack.
     pub fn remove_all(&self, name: &Path) -> io::Result<()> {
         if !self.0.symlink_metadata(name)?.is_dir() {
             return self.0.remove_file(name);
         }
         let top = self.open_plain(name)?;
-        // Nobody who filled the folder can have used these names.
+        // These names are random, so whoever filled the folder cannot have used them.
         let (unique, mut moved) = (u64::from_ne_bytes(random_bytes()?), 0_u64);
         loop {
             let mut folders = 0;
@@ -45,7 +45,7 @@ impl Folder {
         }
     }
 
-    /// Opens a folder by its name, and no link.
+    /// Opens a folder by its name, but no link.
     fn open_plain(&self, name: &Path) -> io::Result<Self> {
         let file = self.0.open_with(name, &super::plain_folder())?;
         Ok(Self(Dir::from_std_file(file.into_std())))

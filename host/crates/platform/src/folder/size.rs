@@ -1,4 +1,4 @@
-//! Measures what a folder holds while others may change it.
+//! Measures the size of a folder's contents while others may change them.
 
 use super::Folder;
 use rustix::fs::{AtFlags, Dev, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
@@ -7,14 +7,14 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// For listing; a link is not opened.
+/// Flags to open a folder for listing; a link is not opened.
 const PLAIN_FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl Folder {
-    /// The size of everything below it, in bytes; each entry counts as `entry` at least. Stops as soon as it exceeds
-    /// `limit`. Links are counted, not followed. `None` if a folder was moved meanwhile.
+    /// The size of everything below this folder, in bytes; each entry counts as at least `entry`. Stops as soon as the size
+    /// exceeds `limit`. Links are counted, but not followed. `None` if a folder was moved meanwhile.
     ///
-    /// Each folder is opened from the one above it and left through `..`. So depth costs no descriptors, and no path
+    /// Each folder is opened from the one above it and left through `..`. So deep nesting costs no descriptors, and no path
     /// becomes too long.
     pub fn size(self, limit: u64, entry: u64) -> io::Result<Option<u64>> {
         let mut size = Size { total: 0, limit, entry };
@@ -27,7 +27,7 @@ impl Folder {
             if let Some(name) = level.folders.pop() {
                 let mut below = match openat(here.fd()?, &*name, PLAIN_FOLDER, Mode::empty()) {
                     Ok(below) => Dir::new(below)?,
-                    // It was removed, or something else has its name now.
+                    // The folder was removed, or something else has its name now.
                     Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
                     Err(error) => return Err(error.into()),
                 };
@@ -45,7 +45,7 @@ impl Folder {
                 Err(Errno::NOENT) => return Ok(None),
                 Err(error) => return Err(error.into()),
             };
-            // A folder that was moved has another one above it, which may be outside.
+            // A folder that was moved has another folder above it, which may be outside of the measured one.
             if FolderId::from_stat(&fstat(&up)?) != above.id {
                 return Ok(None);
             }
@@ -58,7 +58,7 @@ impl Folder {
 /// A folder whose inner folders are being measured.
 struct Level {
     id: FolderId,
-    /// Not measured yet.
+    /// The inner folders that are not measured yet.
     folders: Vec<CString>,
 }
 
@@ -81,7 +81,8 @@ struct Size {
 }
 
 impl Size {
-    /// Adds the entries of a folder, without what is below them. What cannot be measured is an error: it may be large.
+    /// Adds the entries of a folder, but not what is below them. An entry that cannot be measured is an error, because it may
+    /// be large.
     fn add(&mut self, here: &mut Dir) -> io::Result<Level> {
         let mut level = Level { id: FolderId::from_stat(&fstat(here.fd()?)?), folders: Vec::new() };
         while let Some(found) = here.read() {
@@ -95,7 +96,7 @@ impl Size {
                 Err(Errno::NOENT) => continue,
                 Err(error) => return Err(error.into()),
             };
-            // The length counts the holes of a file too: filling them later does not make it longer.
+            // The length includes the holes of a file, because filling them later does not make the file longer.
             let length = u64::try_from(stat.st_size).unwrap_or(0);
             let blocks = u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(512);
             self.total = self.total.saturating_add(self.entry.max(length).max(blocks));

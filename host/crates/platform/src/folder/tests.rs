@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 const NO_LIMIT: u64 = u64::MAX;
 
-/// `None` if something was moved meanwhile.
+/// The size; `None` if something was moved meanwhile.
 fn try_size(path: &Path) -> Option<u64> {
     Folder::open_own(path).unwrap().size(NO_LIMIT, 4096).unwrap()
 }
@@ -94,12 +94,12 @@ fn only_regular_files_are_opened() {
 fn what_no_path_can_name_is_measured() {
     let base = tempfile::tempdir().unwrap();
     let name = "d".repeat(250);
-    // Its path would have 10,000 bytes, and the kernel takes 4,096.
+    // The path of the innermost folder has 10,000 bytes, and the kernel accepts 4,096.
     let innermost = nest(base.path(), 40, &name);
     assert_eq!(size(base.path()), 40 * 4096);
     let file = openat(&innermost, "file", OFlags::CREATE | OFlags::WRONLY, Mode::from_raw_mode(0o600)).unwrap();
     rustix::fs::ftruncate(&file, 1 << 30).unwrap();
-    // A sibling on each way back.
+    // A sibling, which is found on the way back.
     fs::create_dir_all(base.path().join(&name).join("sibling/below")).unwrap();
     assert_eq!(size(base.path()), (40 + 2) * 4096 + (1 << 30));
     let limited = Folder::open_own(base.path()).unwrap().size(1 << 20, 4096).unwrap();
@@ -126,13 +126,13 @@ fn what_cannot_be_measured_is_an_error() {
     fs::File::create(folder.join("file")).unwrap().set_len(1 << 30).unwrap();
     fs::write(base.path().join(UNREADABLE), "").unwrap();
     fs::set_permissions(base.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    // It cannot be listed; or only its names can be read.
+    // With the first mode, the folder cannot be listed. With the second, only its names can be read.
     for mode in [0o000, 0o444] {
         fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
         let mut child = std::process::Command::new(std::env::current_exe().unwrap());
         child.args(["--exact", "folder::tests::measures_what_it_cannot_read"]).current_dir(base.path());
         if rustix::process::geteuid().is_root() {
-            // Root reads everything, and nobody does not.
+            // Root can read everything, so the child runs as another user (`nobody`).
             child.uid(65534).gid(65534);
         }
         match child.output() {
@@ -164,7 +164,7 @@ fn measuring_stays_inside_while_folders_become_links() {
 fn measuring_stays_inside_while_folders_move_up() {
     let base = tempfile::tempdir().unwrap();
     let own = base.path().join("own");
-    // The way back from the innermost folder is longer than the way out, once it was moved.
+    // After the folder was moved, the way back from the innermost folder is longer than the way to it.
     for inside in ["1/2/3/4/deep/x/y", "1/2/3/4/z", "flat"] {
         fs::create_dir_all(own.join(inside)).unwrap();
     }
@@ -179,7 +179,7 @@ fn measuring_stays_inside_while_folders_move_up() {
     });
 }
 
-/// Has two names exchange what they name, again and again, while something is done.
+/// Keeps exchanging the two names while something else is done.
 fn while_exchanging(one: &Path, other: &Path, work: impl FnOnce() + Send) {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {

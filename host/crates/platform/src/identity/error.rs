@@ -1,13 +1,13 @@
-//! Why a request is not authenticated, and how that is answered.
+//! Why a request is not authenticated, and how the server answers it.
 
 use super::protected_resource::ProtectedResource;
 use std::borrow::Cow;
 
-/// Why a request is not authenticated. The reasons are safe in a quoted text of a header.
+/// Why a request is not authenticated. The reasons can be put into a quoted text of a header safely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AuthError {
     Missing,
-    /// The credential is not valid; the reason.
+    /// The credential is not valid, for this reason.
     Invalid(Cow<'static, str>),
     /// The token is valid but lacks a required scope.
     Scope,
@@ -16,7 +16,7 @@ pub enum AuthError {
 }
 
 impl AuthError {
-    /// The HTTP status it is answered with.
+    /// The HTTP status of the answer.
     pub fn status(&self) -> u16 {
         match self {
             AuthError::Missing | AuthError::Invalid(_) => 401,
@@ -25,7 +25,7 @@ impl AuthError {
         }
     }
 
-    /// The `WWW-Authenticate` header it is answered with.
+    /// The `WWW-Authenticate` header of the answer.
     pub fn challenge(&self, resource: Option<&ProtectedResource>) -> String {
         let parameters = resource.map(ProtectedResource::parameters);
         let error = match self {

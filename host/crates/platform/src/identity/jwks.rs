@@ -1,6 +1,6 @@
-//! The issuer's public keys: fetched when first needed, cached, and fetched again when they are old or a token names an
-//! unknown key. A client that invents key ids causes at most one fetch per [`MIN_INTERVAL`], for which nobody waits whose key
-//! is known.
+//! The issuer's public keys: fetched when first needed, cached, and fetched again when they are old or when a token names an
+//! unknown key. A client that invents key ids causes at most one fetch per [`MIN_INTERVAL`], and clients whose keys are known
+//! do not wait for it.
 
 use super::settings::OAuthSettings;
 use crate::clock::Clock;
@@ -25,16 +25,16 @@ const MIN_INTERVAL: Duration = Duration::from_secs(30);
 const REFRESH_AFTER: Duration = Duration::from_secs(60 * 60);
 /// After this time cached keys are not used any more, even if the issuer cannot be reached.
 const EXPIRE_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
-/// Timeout of one fetch; requests with a token of an unknown key wait for it.
+/// Timeout of one fetch. Requests wait for the fetch if their token names an unknown key.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum size of a document. Real ones have some kilobytes.
+/// Maximum size of a document. Real ones have a few kilobytes.
 const MAX_DOCUMENT: usize = 256 << 10;
 /// Maximum number of cached keys.
 const MAX_KEYS: usize = 64;
-/// Minimum size of an RSA modulus: below 2048 bits it could be factored.
+/// Minimum size of an RSA modulus. With fewer than 2048 bits it could be factored.
 const MIN_RSA_BYTES: usize = 256;
 
-/// A key and the only algorithm it may be used with.
+/// A key, and the only algorithm that it may be used with.
 #[derive(Clone)]
 pub(super) struct IssuerKey {
     pub(super) algorithm: Algorithm,
@@ -58,7 +58,7 @@ impl DocumentFetcher for OutboundClient {
     }
 }
 
-/// The keys could not be fetched, which is not the client's fault.
+/// The keys could not be fetched, for which the client is not to blame.
 pub(super) struct KeysUnavailable;
 
 pub(super) struct JwksCache {
@@ -68,7 +68,7 @@ pub(super) struct JwksCache {
     last: Mutex<Option<Fetch>>,
 }
 
-/// A fetch of the keys, which goes on whoever waits for it.
+/// A fetch of the keys, which continues even if nobody waits for it.
 struct Fetch {
     began: Instant,
     task: AbortHandle,
@@ -104,7 +104,7 @@ impl JwksCache {
         Arc::new(Self { issuer, clock, cached: Mutex::default(), last: Mutex::default() })
     }
 
-    /// The key of this id, if the issuer has one.
+    /// The key with this id, if the issuer has one.
     pub(super) async fn key(self: &Arc<Self>, id: &str) -> Result<Option<IssuerKey>, KeysUnavailable> {
         if let Some(known) = self.known(id) {
             if self.is_older(self.fetched(), REFRESH_AFTER) {
@@ -134,7 +134,7 @@ impl JwksCache {
         since.is_none_or(|since| self.clock.now().saturating_duration_since(since) >= age)
     }
 
-    /// Begins to fetch the keys, unless that was tried a moment ago. Returns the end of the fetch that goes on.
+    /// Starts to fetch the keys, unless that was tried a moment ago. Returns the end of the fetch that is running.
     fn refresh(self: &Arc<Self>) -> Option<Shared<BoxFuture<'static, ()>>> {
         let mut last = self.last.lock();
         if let Some(Fetch { done, .. }) = last.as_ref().filter(|last| !last.task.is_finished()) {
@@ -207,8 +207,8 @@ impl Issuer {
     }
 }
 
-/// A usable key: public, for signatures, of one of three kinds. Others are skipped, since an issuer may have keys for
-/// other purposes.
+/// Returns a key that can be used: a public one, for signatures, of one of three kinds. Others are skipped, because an issuer
+/// may have keys for other purposes.
 fn usable_key(value: serde_json::Value) -> Option<(String, IssuerKey)> {
     let jwk: Jwk = serde_json::from_value(value).ok()?;
     let id = jwk.common.key_id.clone()?;

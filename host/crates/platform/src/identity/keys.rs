@@ -1,4 +1,4 @@
-//! API keys. The file holds only their digests, so that reading it is not enough to use a key.
+//! API keys. The file holds only their digests, so that a person who reads it cannot use the keys.
 
 use crate::files::read_key_file;
 use crate::random::random_text;
@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-/// Marks our keys, so that people and secret scanners recognise them.
+/// The prefix of our keys, so that people and secret scanners recognise them.
 const PREFIX: &str = "portcullis_";
 /// The longest name.
 const MAX_NAME: usize = 64;
@@ -55,7 +55,8 @@ impl ApiKeys {
         Ok(Self(keys))
     }
 
-    /// The owner of a key. Digests are compared, not keys, so that the time it takes reveals nothing about a key.
+    /// The owner of a key. Digests are compared instead of keys, so that the time of the comparison reveals nothing about a
+    /// key.
     pub(super) fn owner(&self, key: &str) -> Option<Principal> {
         self.0.get(&digest_of(key)).cloned()
     }
@@ -63,7 +64,7 @@ impl ApiKeys {
 
 /// A newly generated key.
 pub struct NewKey {
-    /// For its owner; it cannot be recovered.
+    /// The key, which is shown to its owner and cannot be recovered.
     pub key: String,
     pub line: String,
 }
@@ -73,7 +74,7 @@ impl NewKey {
     pub fn generate(name: &str) -> Result<Self, KeysError> {
         check_name(name)?;
         let key = format!("{PREFIX}{}", random_text::<32>().map_err(KeysError::Random)?);
-        // Quoted, since bare keys in TOML have no dot or @.
+        // The name is quoted, because bare keys in TOML contain no dot and no `@`.
         let line = format!("\"{name}\" = \"sha256:{}\"", HEXLOWER.encode(&digest_of(&key)));
         Ok(Self { key, line })
     }

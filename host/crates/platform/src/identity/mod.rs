@@ -1,8 +1,8 @@
 //! Authentication: by API key, by OAuth token, or none.
 //!
-//! It turns an `Authorization` header into a [`Principal`](policy::Principal) or an [`AuthError`]. There is no lock-out
-//! after failures: keys have 256 random bits and signatures cannot be guessed, and a lock-out by address would let one
-//! client behind a proxy lock out all the others.
+//! It turns an `Authorization` header into a [`Principal`](policy::Principal) or an [`AuthError`]. Clients are not locked out
+//! after failures: keys have 256 random bits and signatures cannot be guessed, and a lock-out by address would let one client
+//! behind a proxy lock out all others.
 
 mod authenticator;
 mod error;

@@ -28,7 +28,8 @@ impl ProtectedResource {
         let mut url: Url = oauth.resource.url().clone();
         url.set_query(None);
         url.set_path(&format!("{WELL_KNOWN}{own}"));
-        // Also without the path, for clients that try that first; and with our own path, in case a proxy adds a prefix.
+        // The document is also served at the path without the resource's own path, for clients that try that first, and with
+        // our own path, in case a proxy adds a prefix.
         let mut paths = vec![WELL_KNOWN.to_owned(), format!("{WELL_KNOWN}/mcp"), url.path().to_owned()];
         paths.dedup();
         Self { metadata: metadata.to_string(), url: url.into(), paths, scope: oauth.required_scopes.join(" ") }
@@ -39,7 +40,7 @@ impl ProtectedResource {
         self.paths.iter().any(|known| known == path).then_some(&self.metadata)
     }
 
-    /// The parameters of a challenge that lead to the metadata.
+    /// The parameters of a challenge that tell the client where the metadata is.
     pub(super) fn parameters(&self) -> String {
         let mut text = format!("resource_metadata=\"{}\"", self.url);
         if !self.scope.is_empty() {

@@ -1,4 +1,4 @@
-//! `[server.auth]`: how clients authenticate.
+//! The section `[server.auth]`: how clients authenticate.
 
 use crate::outbound::Endpoint;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub struct AuthSettings {
     pub keys: Option<PathBuf>,
     pub oauth: Option<OAuthSettings>,
-    /// Whether other machines are served although they are all the same principal.
+    /// Whether other machines may connect although all clients are then the same principal.
     pub anonymous: bool,
 }
 
@@ -19,24 +19,24 @@ pub struct AuthSettings {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "OAuthTable")]
 pub struct OAuthSettings {
-    /// The issuer, exactly as its tokens name it.
+    /// The issuer, exactly as it is written in its tokens.
     pub issuer: Endpoint,
     /// This server's public address, such as `https://tools.example.com/mcp`, which clients name when they ask for a token (RFC 8707).
     pub resource: Endpoint,
-    /// What tokens for this server name in `aud`. Not every issuer writes the resource there: Entra writes the id of the application,
-    /// Keycloak what its audience mapper says.
+    /// The values of `aud` in tokens for this server. Not every issuer writes the resource there: Entra writes the id of the
+    /// application, and Keycloak writes what its audience mapper is set to.
     pub audience: Vec<String>,
-    /// Clients of this server, by their `client_id`, whose tokens need no `aud`, such as those of Cognito.
+    /// The `client_id` of clients of this server whose tokens need no `aud`, such as those of Cognito.
     pub client_ids: Vec<String>,
-    /// Address of the issuer's keys; by default it comes from the issuer's metadata.
+    /// Address of the issuer's keys; by default it is read from the issuer's metadata.
     pub jwks: Option<Endpoint>,
     /// Scopes that a token must have.
     pub required_scopes: Vec<String>,
-    /// How users log in on this host's own pages. Without it, a browser that sends no token is served none of them.
+    /// How users log in on this host's own pages. Without it, a browser that sends no token gets none of them.
     pub login: Option<LoginSettings>,
 }
 
-/// This host as a client of the issuer. The token that a login gives is checked like those of other clients.
+/// This host as a client of the issuer. The token of a login is checked like the tokens of other clients.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LoginSettings {
@@ -45,13 +45,13 @@ pub struct LoginSettings {
     /// The token endpoint.
     pub token: Endpoint,
     pub client_id: String,
-    /// File with the client secret; `None`: a public client.
+    /// File with the client secret; `None` for a public client.
     pub client_secret_file: Option<PathBuf>,
-    /// Scopes to request; `None`: those that a token must have.
+    /// Scopes to request; `None` for those that a token must have.
     pub scopes: Option<Vec<String>>,
 }
 
-/// The table as it is written.
+/// The table as it is written in the configuration.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct OAuthTable {
@@ -66,7 +66,7 @@ struct OAuthTable {
     login: Option<LoginSettings>,
 }
 
-/// A text, or a list of them, as JWTs write their audience.
+/// A text or a list of texts: JWTs write their audience in both ways.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub(super) enum OneOrMany {
@@ -120,7 +120,7 @@ impl AuthSettings {
         if oauth.login.as_ref().is_some_and(|login| login.client_id.is_empty()) {
             return Err("oauth.login.client-id: must not be empty: write the id that the issuer gave this host".into());
         }
-        // The characters of a scope in RFC 6749; a quote would end the value of the header it is sent in.
+        // The characters of a scope in RFC 6749. A quote would end the value in the header that contains the scope.
         let plain = |c: u8| c.is_ascii_graphic() && c != b'"' && c != b'\\';
         match oauth.required_scopes.iter().find(|scope| scope.is_empty() || !scope.bytes().all(plain)) {
             Some(bad) => Err(format!("oauth.required-scopes: {bad:?} is no scope: write one word for each")),
@@ -128,7 +128,7 @@ impl AuthSettings {
         }
     }
 
-    /// Refuses an address that other machines reach, unless clients authenticate or the operator insists: everybody there
+    /// Refuses an address that other machines can reach, unless clients authenticate or the operator insists: everybody there
     /// could call every tool. The error is a sentence.
     pub fn check_address(&self, address: SocketAddr) -> Result<(), String> {
         if self.authenticates() || self.anonymous || address.ip().to_canonical().is_loopback() {

@@ -1,4 +1,4 @@
-//! Verifies JWTs: signed by a key of the issuer, meant for this server, and valid now.
+//! Verifies JWTs: they must be signed by a key of the issuer, meant for this server, and valid now.
 
 use super::error::AuthError;
 use super::jwks::JwksCache;
@@ -11,11 +11,11 @@ use serde::Deserialize;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Allowed clock difference, in seconds.
+/// Allowed difference between the clocks, in seconds.
 const LEEWAY: f64 = 30.0;
-/// Longest subject, in bytes: it becomes part of names and keys.
+/// Longest subject, in bytes. It becomes part of names and keys, so this bounds them.
 const MAX_SUBJECT: usize = 256;
-/// Names of a token that an error repeats, and the characters of each: bounds the header of the answer.
+/// How many names of a token an error repeats, and how many characters of each. Bounds the header of the answer.
 const MAX_NAMES: usize = 3;
 const MAX_NAME: usize = 100;
 
@@ -33,12 +33,12 @@ pub(super) struct TokenVerifier {
 struct Claims {
     iss: String,
     aud: Option<OneOrMany>,
-    /// To whom the token was given (RFC 9068).
+    /// The client that the token was given to (RFC 9068).
     client_id: Option<String>,
     sub: String,
     exp: f64,
     nbf: Option<f64>,
-    /// Scopes, separated by spaces. Some issuers call it `scp`.
+    /// Scopes, separated by spaces. Some issuers call this claim `scp`.
     scope: Option<OneOrMany>,
     scp: Option<OneOrMany>,
 }
@@ -65,9 +65,10 @@ impl TokenVerifier {
         let id = header.kid.ok_or(invalid("the token names no key"))?;
         let found = self.jwks.key(&id).await.map_err(|_| AuthError::Unavailable)?;
         let found = found.ok_or(invalid("the token names a key that the issuer does not have"))?;
-        // The key determines the algorithm, never the token: else a token could choose `none`, or use a public key as secret.
+        // The key determines the algorithm, and the token never does. Otherwise a token could choose `none`, or use a public
+        // key as a secret.
         let mut validation = Validation::new(found.algorithm);
-        // Claims are checked below, on our clock.
+        // The claims are checked below, with our own clock.
         (validation.validate_exp, validation.validate_aud) = (false, false);
         validation.required_spec_claims = HashSet::new();
         let decoded = jsonwebtoken::decode::<Claims>(token, &found.key, &validation);
@@ -105,7 +106,7 @@ impl TokenVerifier {
         if !self.scopes.iter().all(|scope| given.contains(scope.as_str())) {
             return Err(AuthError::Scope);
         }
-        // An issuer has no `#` in its URL, so this is unambiguous.
+        // The URL of an issuer contains no `#`, so this is unambiguous.
         Ok(Principal::from_source("oauth", &format!("{}#{}", self.issuer, claims.sub)))
     }
 
@@ -127,7 +128,7 @@ impl TokenVerifier {
     }
 }
 
-/// Names that may stand in a header, shortened.
+/// The names, shortened, in a form that is safe in a header.
 fn named<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
     let plain = |c: char| if c.is_ascii_graphic() && c != '"' && c != '\\' { c } else { '?' };
     let mut all = names.into_iter();

@@ -11,12 +11,12 @@ use url::Url;
 /// A request, and the limits of its response.
 pub struct OutboundRequest {
     pub method: Method,
-    /// From an `Endpoint`: https, or on this machine.
+    /// Comes from an `Endpoint`: it uses https, or is on this machine.
     pub url: Url,
     /// Headers besides those that HTTP itself needs.
     pub headers: HeaderMap,
     pub body: Vec<u8>,
-    /// From connecting to the last byte of the answer.
+    /// Time from connecting to the last byte of the answer.
     pub timeout: Duration,
     pub max_body: usize,
 }
@@ -28,7 +28,7 @@ pub struct OutboundResponse {
     pub body: Vec<u8>,
 }
 
-/// A response whose body is still to be read.
+/// A response whose body is not read yet.
 pub struct OpenResponse {
     pub status: u16,
     pub headers: HeaderMap,
@@ -41,7 +41,7 @@ impl OpenResponse {
         self.headers.get(name)?.to_str().ok().map(str::to_owned)
     }
 
-    /// The body, as it comes. The caller bounds it in time and size.
+    /// The body, in pieces as they arrive. The caller bounds its time and size.
     pub fn into_pieces(self) -> impl Stream<Item = Result<Bytes, OutboundError>> + Send + 'static {
         let origin = origin_of(self.response.url());
         self.response.bytes_stream().map_err(move |error| unreachable(origin.clone(), error))
@@ -58,10 +58,10 @@ pub enum OutboundError {
     Unreachable(String, String, Sent),
 }
 
-/// Whether anything of a failed request may have reached its server.
+/// Whether a part of a failed request may have reached its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
-    /// There was no connection.
+    /// No connection was made.
     Nothing,
     Perhaps,
 }
@@ -77,13 +77,13 @@ pub struct OutboundClient(reqwest::Client);
 pub struct ClientBuildError(String);
 
 impl OutboundClient {
-    /// With the certificates that this machine trusts.
+    /// Creates a client that uses the certificates that this machine trusts.
     pub fn new() -> Result<Self, ClientBuildError> {
         Self::build(base_client()).map(Self)
     }
 
     pub(super) fn build(builder: reqwest::ClientBuilder) -> Result<reqwest::Client, ClientBuildError> {
-        // It fails if the same provider is installed already.
+        // This fails if the same provider is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         builder.build().map_err(|error| ClientBuildError(error_chain(&error)))
     }
@@ -117,7 +117,7 @@ impl OutboundClient {
         Ok(OutboundResponse { status, headers, body })
     }
 
-    /// Sends a request, and returns when the head of its response is there. The caller bounds its time.
+    /// Sends a request, and returns as soon as the head of its response has arrived. The caller bounds the time.
     pub async fn open(
         &self,
         method: Method,
@@ -137,7 +137,7 @@ fn unreachable(origin: String, error: reqwest::Error) -> OutboundError {
     OutboundError::Unreachable(origin, error_chain(&error.without_url()), sent)
 }
 
-/// The settings of every client.
+/// The settings that all clients have in common.
 pub(super) fn base_client() -> reqwest::ClientBuilder {
     reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
@@ -148,12 +148,12 @@ pub(super) fn base_client() -> reqwest::ClientBuilder {
         .user_agent(concat!("portcullis/", env!("CARGO_PKG_VERSION")))
 }
 
-/// The origin of a URL, for errors: path and query may hold secrets.
+/// The origin of a URL, for errors: its path and query may contain secrets.
 pub(super) fn origin_of(url: &Url) -> String {
     url.origin().ascii_serialization()
 }
 
-/// An error with its causes in one line; of TLS errors only the reason.
+/// An error with its causes in one line. For a TLS error only the reason is given.
 pub(super) fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
     if let Some(reason) = tls::reason(error) {
         return reason;

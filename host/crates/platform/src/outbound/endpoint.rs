@@ -1,17 +1,17 @@
-//! URLs that may be trusted with a secret.
+//! URLs that a secret may be sent to.
 
 use crate::telemetry::printable;
 use url::Url;
 
-/// A URL that may be trusted with a secret: https, or plain http to this machine, for tests and tools.
+/// A URL that a secret may be sent to: https, or plain http to this machine, for tests and tools.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// As written, since issuers are compared byte by byte.
+    /// The URL as it was written, because issuers are compared byte by byte.
     text: String,
     url: Url,
 }
 
-/// Why a text is no [`Endpoint`].
+/// Why a text is not an [`Endpoint`].
 #[derive(Debug, thiserror::Error)]
 #[error(
     "`{0}` is not a usable address: write an https:// URL without user, password and fragment; http:// is for 127.0.0.1, [::1] and localhost only"

@@ -1,6 +1,6 @@
-//! One request over its own connection, to an address that was checked before.
+//! Sends one request over its own connection, to an address that was checked before.
 //!
-//! No names are resolved and no connections reused, so the request goes to the very address that was checked, and calls
+//! No names are resolved and no connections are reused. So the request goes to exactly the address that was checked, and calls
 //! cannot influence each other through a shared connection.
 
 use super::network::Network;
@@ -26,12 +26,12 @@ use tokio::sync::OnceCell;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 
-/// Addresses of one name that are tried, in the given order. Bounds the time for unreachable names, and how many servers
-/// a name with many addresses makes this host contact.
+/// How many addresses of one name are tried, in the given order. Bounds the time for unreachable names, and how many servers
+/// this host contacts because of a name with many addresses.
 const TRIED: usize = 4;
 /// Timeout for connecting to one of them.
 const CONNECT: Duration = Duration::from_secs(10);
-/// Headers of a response, by number and by bytes with the status line. Bounds what is parsed and kept for a guest.
+/// Headers of a response: their number, and their bytes with the status line. Bounds what is parsed and kept for a guest.
 const MAX_HEADERS: usize = 128;
 const MAX_HEADER_BYTES: usize = 64 << 10;
 
@@ -54,11 +54,11 @@ pub enum ExchangeError {
 }
 
 pub struct ExchangeTarget<'a> {
-    /// The name that the certificate must be for; `None`: no TLS.
+    /// The name that the certificate must be for; `None` means no TLS.
     pub name: Option<&'a str>,
     pub addresses: &'a [IpAddr],
     pub port: u16,
-    /// Timeout for connecting; at most the default.
+    /// Timeout for connecting; it cannot exceed the default.
     pub connect_timeout: Option<Duration>,
 }
 
@@ -66,20 +66,20 @@ pub struct ExchangeTarget<'a> {
 #[derive(Clone)]
 pub struct ExchangeClient {
     network: Arc<dyn Network>,
-    /// Created when first needed: loading the system's certificates takes some milliseconds.
+    /// Created when it is first needed, because loading the system's certificates takes some milliseconds.
     tls: Arc<OnceCell<TlsConnector>>,
 }
 
-/// A response, and where it came from.
+/// A response, and the address that it came from.
 pub struct ExchangeResponse {
-    /// The head; the body is streamed.
+    /// The head of the response, and its body, which is streamed.
     pub response: Response<ResponseBody>,
     /// The address that was connected to.
     pub address: SocketAddr,
 }
 
 impl ExchangeClient {
-    /// With the certificates that this machine trusts.
+    /// Creates a client that uses the certificates that this machine trusts.
     pub fn new(network: Arc<dyn Network>) -> Self {
         Self { network, tls: Arc::default() }
     }
@@ -89,8 +89,8 @@ impl ExchangeClient {
     }
 
     /// Sends a request and waits for the head of its response. `connected` is called before anything is sent. With TLS, the
-    /// request is sent only after the server's certificate was verified. When `unwanted` completes, the connection is
-    /// closed, even if the response is still in use.
+    /// request is sent only after the server's certificate is verified. When `unwanted` completes, the connection is closed,
+    /// even if the response is still in use.
     pub async fn exchange<B>(
         &self,
         place: ExchangeTarget<'_>,
@@ -168,7 +168,7 @@ where
         }
     }));
     let response = sender.send_request(request).await.map_err(hyper_error)?;
-    // The buffer's own limit is checked between reads only.
+    // The limit of the buffer is only checked between reads.
     let size: usize = response.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
     if size > MAX_HEADER_BYTES {
         return Err(ExchangeError::Headers);
@@ -195,7 +195,7 @@ fn hyper_error(error: hyper::Error) -> ExchangeError {
     }
 }
 
-/// The task that drives a connection, until it is dropped.
+/// The task that drives a connection; it stops when this is dropped.
 struct Driver(JoinHandle<()>);
 
 impl Drop for Driver {
@@ -211,7 +211,7 @@ pub struct ResponseBody {
 }
 
 impl ResponseBody {
-    /// Polls for the next piece. Trailers are skipped, since they are not checked.
+    /// Polls for the next piece. Trailers are skipped, because they are not checked.
     pub fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, ExchangeError>>> {
         loop {
             let mut frame = self.incoming.frame();
@@ -227,7 +227,7 @@ impl ResponseBody {
         }
     }
 
-    /// The length that the head announced, if any.
+    /// The length of the body that the head announced, if any.
     pub fn promised(&self) -> Option<u64> {
         self.incoming.size_hint().exact()
     }

@@ -1,5 +1,5 @@
-//! Requests to servers that untrusted parties name: every address is checked before connecting, redirects are checked one
-//! by one, and every response is bounded in size, time and minimum speed.
+//! Requests to servers that untrusted parties name. Every address is checked before connecting, each redirect is checked, and
+//! every response is bounded in size, time and minimum speed.
 
 use super::client::{ClientBuildError, OutboundClient, OutboundResponse, base_client, error_chain, origin_of};
 use bytes::Bytes;
@@ -11,15 +11,15 @@ use std::net::IpAddr;
 use std::time::Duration;
 use url::{Host, Origin, Url};
 
-/// Redirects of one request. More are likely a loop.
+/// Redirects that one request may follow. If there are more, it is probably a loop.
 const REDIRECTS: usize = 3;
-/// A response that brings less than [`MIN_WINDOW_BYTES`] in this time is aborted: a byte a second would take days.
+/// A response that brings fewer than [`MIN_WINDOW_BYTES`] in this time is aborted: at one byte per second, it would take days.
 const WINDOW: Duration = Duration::from_secs(5);
 /// Bytes that must arrive within each [`WINDOW`].
 const MIN_WINDOW_BYTES: usize = 1_024;
 
-/// Which networks a request may reach besides the public internet. Metadata services, multicast and reserved space are
-/// never reached.
+/// The networks that a request may reach besides the public internet. Metadata services, multicast and reserved space are never
+/// reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AllowedNetwork {
     Public,
@@ -30,7 +30,7 @@ pub enum AllowedNetwork {
 }
 
 impl AllowedNetwork {
-    /// Whether this address may be connected to; the error says what it is.
+    /// Whether this address may be connected to; the error says what kind of address it is.
     fn permits(self, address: IpAddr) -> Result<(), &'static str> {
         match (AddressClass::from_ip(address), self) {
             (AddressClass::Public, _) | (AddressClass::Private(_), Self::Private) => Ok(()),
@@ -39,8 +39,8 @@ impl AllowedNetwork {
         }
     }
 
-    /// The network after a redirect to another origin: what was allowed for a named host does not extend to hosts that it
-    /// redirects to.
+    /// The network that is allowed after a redirect to another origin: a permission for a named host does not extend to the
+    /// hosts that it redirects to.
     fn after_redirect(self) -> Self {
         match self {
             Self::Public | Self::Loopback => Self::Public,
@@ -52,15 +52,15 @@ impl AllowedNetwork {
 #[derive(Clone)]
 pub struct GuardedRequest {
     pub method: Method,
-    /// https, or plain http to this machine.
+    /// A URL with https, or with plain http to this machine.
     pub url: Url,
-    /// An `Authorization` header is sent to this URL's origin only.
+    /// The headers. `Authorization` is sent to the origin of this URL only.
     pub headers: HeaderMap,
     pub body: Bytes,
     pub network: AllowedNetwork,
     /// Whether redirects are followed. Requests that exchange a secret for a token follow none.
     pub follow: bool,
-    /// From connecting to the last byte of the response, redirects included.
+    /// Time from connecting to the last byte of the response, including redirects.
     pub timeout: Duration,
     /// Maximum size of the response's body, in bytes.
     pub max_body: u64,
@@ -84,10 +84,10 @@ pub enum GuardedError {
     Redirect { from: String, to: String, why: &'static str },
 }
 
-/// A resolver that checks all addresses of a name; only these are connected to.
+/// A resolver that checks all addresses of a name, so that no others are connected to.
 struct CheckedResolver(AllowedNetwork);
 
-/// An address that a name resolved to.
+/// A name resolved to this address, which must not be connected to.
 #[derive(Debug, thiserror::Error)]
 #[error("{address} is {what}")]
 struct Forbidden {
@@ -102,7 +102,7 @@ impl Resolve for CheckedResolver {
             let found: Vec<_> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
             for address in found.iter().map(std::net::SocketAddr::ip) {
                 network.permits(address).map_err(|what| Forbidden { address, what })?;
-                // Plain http to localhost is allowed, so a resolver must not send it elsewhere.
+                // Plain http to localhost is allowed, so a resolver must not send it to another machine.
                 if name.as_str() == "localhost" && !address.is_loopback() {
                     return Err(Forbidden { address, what: "not this machine" }.into());
                 }
@@ -112,7 +112,7 @@ impl Resolve for CheckedResolver {
     }
 }
 
-/// A client for each [`AllowedNetwork`]: requests with different permissions never share a connection.
+/// One client for each [`AllowedNetwork`], so that requests with different permissions never share a connection.
 pub struct GuardedClient {
     public: reqwest::Client,
     loopback: reqwest::Client,
@@ -120,7 +120,7 @@ pub struct GuardedClient {
 }
 
 impl GuardedClient {
-    /// With the certificates that this machine trusts.
+    /// Creates a client that uses the certificates that this machine trusts.
     pub fn new() -> Result<Self, ClientBuildError> {
         let client =
             |network| OutboundClient::build(base_client().dns_resolver(std::sync::Arc::new(CheckedResolver(network))));
@@ -131,7 +131,7 @@ impl GuardedClient {
         })
     }
 
-    /// Sends a request, and follows redirects if it allows them.
+    /// Sends a request. Follows redirects if the request allows that.
     pub async fn send(&self, request: GuardedRequest) -> Result<OutboundResponse, GuardedError> {
         let (timeout, at) = (request.timeout, origin_of(&request.url));
         tokio::time::timeout(timeout, self.follow(request)).await.unwrap_or(Err(GuardedError::Timeout(at, timeout)))
@@ -206,7 +206,7 @@ fn permitted(url: &Url, network: AllowedNetwork) -> Result<(), GuardedError> {
     }
 }
 
-/// Points a request to where it was redirected, without the credentials and permissions of the first host.
+/// Points a request to the target of its redirect, without the credentials and permissions of the first host.
 fn redirect(request: &mut GuardedRequest, location: Option<&header::HeaderValue>) -> Result<(), GuardedError> {
     let from = origin_of(&request.url);
     let fail = |to: String, why| Err(GuardedError::Redirect { from: from.clone(), to, why });
@@ -231,7 +231,7 @@ fn redirect(request: &mut GuardedRequest, location: Option<&header::HeaderValue>
     Ok(())
 }
 
-/// The error of a request that failed because its name resolved to a forbidden address.
+/// The error for a request that failed because its name resolved to a forbidden address, if that is the cause.
 fn refused_address(error: &(dyn std::error::Error + 'static), at: &str) -> Option<GuardedError> {
     let mut cause = Some(error);
     while let Some(error) = cause {

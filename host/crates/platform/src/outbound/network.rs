@@ -6,10 +6,10 @@ use std::net::ToSocketAddrs;
 use std::net::{IpAddr, SocketAddr};
 use tokio::net::TcpStream;
 
-/// A network. A trait, so that tests can replace the internet.
+/// A network. It is a trait, so that tests can replace the internet.
 #[async_trait]
 pub trait Network: Send + Sync {
-    /// Resolves a name to all its addresses. Blocks its thread, and cannot be given up, so the caller bounds how many do.
+    /// Resolves a name to all its addresses. Blocks its thread and cannot be cancelled, so the caller bounds how many run.
     fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
     async fn connect(&self, address: SocketAddr) -> io::Result<TcpStream>;
 }

@@ -11,15 +11,15 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-/// Spans per request. Bounds its size.
+/// Maximum number of spans in a request. Bounds its size.
 const GROUP: usize = 512;
 /// How long the first span of a request waits for others.
 const LINGER: Duration = Duration::from_secs(1);
-/// Timeout of a request. Meanwhile spans wait in a bounded queue and are lost when it is full.
+/// Timeout of a request. While it runs, spans wait in a bounded queue, and are lost if that is full.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum size of a response.
 const MAX_ANSWER: usize = 64 << 10;
-/// How long sending the last spans may take on shutdown.
+/// How long sending the last spans may take during shutdown.
 const LAST: Duration = Duration::from_secs(3);
 
 /// Sends spans until it is closed.
@@ -40,7 +40,7 @@ impl SpanExporter {
         Self { stop, sending }
     }
 
-    /// Sends the remaining spans, within some seconds.
+    /// Sends the remaining spans. Takes at most a few seconds.
     pub async fn close(self) {
         self.stop.cancel();
         if tokio::time::timeout(LAST, self.sending).await.is_err() {

@@ -8,7 +8,7 @@ use std::error::Error;
 use std::sync::Arc;
 use tokio_rustls::TlsConnector;
 
-/// Names of a certificate that an error repeats. Bounds what a foreign certificate writes into a log.
+/// How many names of a certificate an error repeats. Bounds what a foreign certificate writes into a log.
 const SHOWN: usize = 4;
 
 /// TLS with the certificates that this machine trusts, or those that `SSL_CERT_FILE` and `SSL_CERT_DIR` name.
@@ -21,14 +21,14 @@ pub(super) fn connector() -> Result<TlsConnector, String> {
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-/// The name or address that a host's certificate must be for.
+/// The name or address that the certificate of this host must be for.
 pub(super) fn server_name(host: &str) -> Result<ServerName<'static>, String> {
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     let name = ServerName::try_from(bare.to_owned());
     name.map_err(|_| "the host's name is none that a certificate could be for".into())
 }
 
-/// What is wrong with TLS, if that is why something failed, for the person who can fix it.
+/// The TLS problem that made something fail, described for the person who can fix it. `None` if TLS is not the cause.
 pub(super) fn reason(error: &(dyn Error + 'static)) -> Option<String> {
     cause(error).map(|error| match error {
         TlsError::InvalidCertificate(why) => certificate_problem(why),
@@ -36,7 +36,8 @@ pub(super) fn reason(error: &(dyn Error + 'static)) -> Option<String> {
     })
 }
 
-/// The TLS error inside another error. I/O errors do not return their inner error as `source`.
+/// The TLS error inside another error. I/O errors need a case of their own, because they do not return their inner error as
+/// `source`.
 pub(super) fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a TlsError> {
     if let Some(found) = error.downcast_ref() {
         return Some(found);

@@ -1,4 +1,4 @@
-//! The process that starts programs for a server that is confined.
+//! The helper: a process that starts programs for a server that is confined.
 
 use super::program::{Pipes, Program};
 use super::wire::{HelperReply, Request, receive, send};
@@ -9,15 +9,17 @@ use std::os::unix::net::UnixStream;
 use std::process::Child;
 use std::time::Duration;
 
-/// The command that runs it.
+/// The command that runs the helper.
 pub const HELPER_COMMAND: &str = "start-programs";
 
-/// How often it looks for programs that have ended by themselves, so that they do not stay as zombies.
+/// How often the helper looks for programs that have ended by themselves, so that they do not stay as zombies.
 const LOOK: Duration = Duration::from_secs(1);
-/// Of one program at once: it may be started again while the last one ends. Bounds what somebody starts who controls the server.
+/// How many instances of one program may run at once: it may be started again while the last one ends. Bounds what an attacker
+/// who controls the server can start.
 const MOST: usize = 2;
 
-/// Starts and ends the programs that the server at the other end of the socket names at first, until that is gone; then all of them end.
+/// Starts and ends programs for the server at the other end of the socket, which names them in its first message. When the
+/// server is gone, all of them end.
 pub fn run_helper(socket: UnixStream) -> io::Result<()> {
     let mut programs = Programs::default();
     let mut socket = socket;
@@ -36,7 +38,7 @@ pub fn run_helper(socket: UnixStream) -> io::Result<()> {
         let Ok((request, _)) = receive(&mut socket) else { return Ok(()) };
         match request {
             Request::End(id) => programs.end(id),
-            // Whoever controls the server by now would choose what runs.
+            // A second list would let an attacker who now controls the server choose what runs.
             Request::Programs(_) => return Ok(()),
             Request::Start(place) => match programs.start(&known, place) {
                 Ok((id, pipes)) => {
@@ -52,7 +54,7 @@ pub fn run_helper(socket: UnixStream) -> io::Result<()> {
     }
 }
 
-/// False when nothing has come for a while. An error if nothing will.
+/// Returns false if nothing has arrived for a while. Fails if nothing more can arrive.
 fn socket_has_input(socket: &UnixStream) -> io::Result<bool> {
     use rustix::net::{RecvFlags, recv};
     match recv(socket, &mut [0; 1][..], RecvFlags::PEEK) {
@@ -65,9 +67,9 @@ fn socket_has_input(socket: &UnixStream) -> io::Result<bool> {
 
 #[derive(Default)]
 struct Programs {
-    /// Each with its place in the list.
+    /// Each program with its index in the list.
     running: HashMap<u64, (usize, Child)>,
-    /// How many have been started.
+    /// How many programs have been started.
     count: u64,
 }
 

@@ -1,8 +1,9 @@
-//! Starts the programs that the operator names, with pipes to them.
+//! Starts the programs that the operator names, with pipes between them and this process.
 //!
-//! A program inherits the restrictions of the process that starts it. So a server that is confined has them started by a small process
-//! that was there before: the server keeps its restrictions, and the programs have the rights of the user. Which programs these are is
-//! told before the server can be made to do anything else; later it only says when.
+//! A program inherits the restrictions of the process that starts it. So a confined server has its programs started by a small
+//! process that was started before it was confined: the server keeps its restrictions, and the programs have the rights of the
+//! user. The server sends the list of programs before it does anything that could be attacked. After that it can only choose
+//! when one of them starts.
 
 mod helper;
 mod program;

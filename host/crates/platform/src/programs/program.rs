@@ -1,4 +1,4 @@
-//! What is started, and how.
+//! A program that the operator names, and how it is started.
 
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 
-/// A program, and everything that it gets.
+/// A program with its arguments and its environment.
 #[derive(Serialize, Deserialize)]
 pub struct Program {
     pub name: String,
@@ -22,7 +22,7 @@ impl Program {
         Self { name, arguments, environment: Vec::new() }
     }
 
-    /// It has these variables and no others. A later one of the same name counts.
+    /// Adds a variable; the program has no others than these. If a name is added twice, the later value counts.
     pub fn with_variable(mut self, name: &OsStr, value: &OsStr) -> Self {
         self.environment.push((name.as_bytes().to_vec(), value.as_bytes().to_vec()));
         self
@@ -31,13 +31,13 @@ impl Program {
     pub(super) fn start(&self) -> io::Result<(Child, Pipes)> {
         let mut command = Command::new(&self.name);
         command.args(&self.arguments).env_clear();
-        // Ctrl-C at the terminal is not for it: it ends when its stdin does.
+        // In its own process group, the program does not get Ctrl-C from the terminal. It ends when its stdin does.
         command.process_group(0);
         command.envs(self.environment.iter().map(|(name, value)| (OsStr::from_bytes(name), OsStr::from_bytes(value))));
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
             (Some(stdin), Some(stdout), Some(stderr)) => {
-                // Old kernels and some containers have none.
+                // Old kernels and some containers do not support pidfds.
                 let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).ok();
                 let pipes = [stdin.into(), stdout.into(), stderr.into()].into_iter().chain(process);
                 Ok((child, pipes.collect()))
@@ -47,7 +47,7 @@ impl Program {
     }
 }
 
-/// To stdin, from stdout and from stderr, and the process itself, if the kernel tells when it ends.
+/// The pipes of stdin, stdout and stderr, and then a pidfd of the process, if the kernel supports that.
 pub(super) type Pipes = Vec<OwnedFd>;
-/// The most of them.
+/// The most descriptors in [`Pipes`].
 pub(super) const PIPES: usize = 4;

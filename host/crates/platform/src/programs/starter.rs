@@ -1,4 +1,4 @@
-//! Who starts a program: this process, or the helper.
+//! Starts a program in this process or by means of the helper.
 
 use super::helper::HELPER_COMMAND;
 use super::program::Program;
@@ -16,22 +16,22 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::unix::pipe;
 
-/// How long the helper may take to start a program. Bounds how long others wait for one that hangs.
+/// How long the helper may take to start a program. Bounds how long others wait if the start hangs.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Starts a program in this process, or has the helper start it.
+/// Starts a program in this process, or makes the helper start it.
 #[derive(Debug, Clone, Default)]
 pub struct ProgramStarter(Option<Helpers>);
 
-/// One of the helper's programs.
+/// One of the programs of the helper.
 #[derive(Debug, Clone)]
 struct Helpers {
     socket: Arc<Mutex<UnixStream>>,
-    /// Its place in the list that the helper was told.
+    /// Its index in the list that was sent to the helper.
     program: usize,
 }
 
-/// A program that runs until this is dropped, or it ends by itself.
+/// A program that runs until this is dropped or it ends by itself.
 pub struct StartedProgram {
     pub stdin: pipe::Sender,
     pub stdout: pipe::Receiver,
@@ -42,25 +42,25 @@ pub struct StartedProgram {
 /// Ends the program when it is dropped.
 pub struct ProgramLife {
     life: Life,
-    /// Readable once it has ended; none if the kernel does not tell.
+    /// Becomes readable when the program has ended. None if the kernel does not support pidfds.
     process: Option<OwnedFd>,
 }
 
 enum Life {
     Own(Child),
-    /// The helper's number for it.
+    /// The helper's socket, and its number for the program.
     Helpers(Arc<Mutex<UnixStream>>, u64),
 }
 
 impl ProgramStarter {
-    /// Starts the helper, which is this program with the command [`HELPER_COMMAND`], for these programs. It ends with this process.
-    /// Returns who starts them, in their order.
+    /// Starts the helper for these programs. It is this program with the command [`HELPER_COMMAND`], and ends with this
+    /// process. Returns one starter for each program, in their order.
     pub fn with_helper(this: &Path, programs: Vec<Program>) -> io::Result<Vec<Self>> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_read_timeout(Some(PATIENCE))?;
         ours.set_write_timeout(Some(PATIENCE))?;
         let mut helper = Command::new(this);
-        // A key at the terminal ends the server first, which then ends its programs.
+        // A key at the terminal then reaches only the server, which ends its programs.
         helper.arg(HELPER_COMMAND).env_clear().stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).process_group(0);
         helper.spawn()?;
         Self::of_helper(ours, programs)
@@ -73,7 +73,7 @@ impl ProgramStarter {
         Ok((0..count).map(|program| Self(Some(Helpers { socket: socket.clone(), program }))).collect())
     }
 
-    /// Starts the program, which is the one that a helper was told. Blocks for a moment.
+    /// Starts the program. With a helper, it is the one from the helper's list. Blocks for a moment.
     pub fn start(&self, program: &Program) -> io::Result<StartedProgram> {
         let (life, pipes) = match &self.0 {
             None => {
@@ -84,7 +84,7 @@ impl ProgramStarter {
                 let mut socket = shared.lock();
                 wire::send(&socket, &Request::Start(*program), &[])?;
                 let (reply, pipes) = wire::receive(&mut socket).map_err(|error| {
-                    // A late answer would be taken for the next one.
+                    // An answer that arrives late would be mistaken for the answer to the next request.
                     let _ = socket.shutdown(Shutdown::Both);
                     helper_is_gone(error)
                 })?;
@@ -114,7 +114,7 @@ fn helper_is_gone(error: io::Error) -> io::Error {
 }
 
 impl ProgramLife {
-    /// Waits so long for its end; whether it has ended.
+    /// Waits at most this long for the end of the program. Returns whether it has ended.
     pub async fn has_ended_within(&self, limit: Duration) -> bool {
         let Some(Ok(process)) = self.process.as_ref().map(OwnedFd::try_clone) else {
             tokio::time::sleep(limit).await;
@@ -135,7 +135,7 @@ impl Drop for ProgramLife {
                 let _ = child.kill();
                 let _ = child.wait();
             }
-            // Without a helper, the program sees the end of its stdin.
+            // If the helper is gone, the program ends because its stdin does.
             Life::Helpers(helper, id) => drop(wire::send(&helper.lock(), &Request::End(*id), &[])),
         }
     }
@@ -151,7 +151,7 @@ mod tests {
         Program::new("/bin/sh".into(), vec!["-c".into(), script.into()])
     }
 
-    /// Who starts these, without a helper and with one.
+    /// The starters of these programs, without a helper and with one.
     fn starters<const N: usize>(programs: impl Fn() -> [Program; N]) -> [Vec<ProgramStarter>; 2] {
         let (ours, theirs) = UnixStream::pair().unwrap();
         std::thread::spawn(move || run_helper(theirs).unwrap());
@@ -180,7 +180,7 @@ mod tests {
         }
     }
 
-    /// A server that somebody else controls could run anything otherwise.
+    /// Otherwise an attacker who controls the server could run anything.
     #[tokio::test]
     async fn the_helper_starts_what_it_was_told_at_first_and_nothing_else() {
         let [_, starters] = starters(|| [shell("echo told")]);
@@ -204,7 +204,7 @@ mod tests {
             let StartedProgram { mut stdout, life, stdin, .. } = one;
             assert!(!life.has_ended_within(Duration::ZERO).await);
             drop((life, stdin));
-            // The end of its pipe is the end of the program.
+            // The program has ended when its pipe ends.
             assert_eq!(stdout.read(&mut [0; 9]).await.unwrap(), 0, "{starters:?}");
             let StartedProgram { mut stdout, life, .. } = two;
             assert!(stdout.try_read(&mut [0; 9]).is_err(), "the other one goes on");

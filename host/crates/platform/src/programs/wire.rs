@@ -1,4 +1,4 @@
-//! What a server and its helper tell each other: JSON with its length before it, and descriptors beside it.
+//! The messages between a server and its helper: JSON after its length, with descriptors as ancillary data.
 
 use super::program::{PIPES, Program};
 use rustix::net::{
@@ -12,22 +12,22 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-/// Bytes of a message. The kernel takes no more for arguments and environment.
+/// The longest message, in bytes. The kernel accepts no more for arguments and environment.
 const MAX_MESSAGE: usize = 8 << 20;
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum Request {
-    /// The first one, and only the first: all programs that are ever started.
+    /// The list of all programs that may ever be started. It must be the first message, and cannot be sent again.
     Programs(Vec<Program>),
-    /// One of them, by its place.
+    /// Starts the program with this index in the list.
     Start(usize),
-    /// Ends a program, by its number.
+    /// Ends the program with this number.
     End(u64),
 }
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum HelperReply {
-    /// With its pipes beside it.
+    /// The number of the program; its pipes are sent with this message.
     Started(u64),
     Failed {
         code: Option<i32>,
@@ -44,7 +44,7 @@ pub(super) fn send(socket: &UnixStream, message: &impl Serialize, descriptors: &
     if !descriptors.is_empty() && !beside.push(SendAncillaryMessage::ScmRights(descriptors)) {
         return Err(io::Error::other("too many descriptors"));
     }
-    // The descriptors go with the length, which is sent at once or not at all.
+    // The descriptors are sent with the length, which is sent as a whole or not at all.
     let length = length.to_le_bytes();
     let sent = sendmsg(socket.as_fd(), &[IoSlice::new(&length)], &mut beside, SendFlags::NOSIGNAL)?;
     if sent != length.len() {

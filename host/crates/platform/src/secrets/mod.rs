@@ -1,6 +1,6 @@
-//! Secrets of the operator, which the host sends for plugins and never shows to a guest, a client, a log or a record.
+//! Secrets of the operator. The host sends them for plugins and never shows them to a guest, a client, a log or a record.
 //!
-//! No `Debug`, `Display` or `Serialize` shows a value, and its memory is overwritten when it is dropped.
+//! No `Debug`, `Display` or `Serialize` shows a value. Its memory is overwritten when it is dropped.
 
 mod secret;
 mod source;

@@ -1,10 +1,10 @@
-//! One secret, and why it cannot be used.
+//! One secret, and the reasons why a secret cannot be used.
 
 use std::fmt;
 use std::io::ErrorKind;
 use zeroize::Zeroizing;
 
-/// Minimum length. A shorter secret could be guessed, and searching responses for it would hit other text.
+/// Minimum length. A shorter secret could be guessed, and a search for it in responses would find other text.
 const MIN: usize = 8;
 /// Maximum length: it must fit into a header.
 pub(super) const MAX: usize = 4 << 10;
@@ -23,7 +23,7 @@ impl Secret {
         if !(MIN..=MAX).contains(&value.len()) {
             return Err(fail(SecretProblem::Length));
         }
-        // Other characters cannot be sent in a header, or would start another one.
+        // Other characters cannot be sent in a header, or would start another header.
         if !value.chars().all(|c| c == ' ' || c.is_ascii_graphic()) || value.starts_with(' ') || value.ends_with(' ') {
             return Err(fail(SecretProblem::Characters));
         }
@@ -35,7 +35,7 @@ impl Secret {
         &self.name
     }
 
-    /// The value, only to send it or to search responses for it.
+    /// The value. Use it only to send it or to search responses for it.
     pub fn reveal(&self) -> &str {
         &self.value
     }
@@ -56,7 +56,7 @@ pub struct SecretError {
 }
 
 impl SecretProblem {
-    /// Whether there is nothing where the secret should be.
+    /// Whether the place where the secret should be is empty.
     pub(super) fn is_missing(&self) -> bool {
         match self {
             Self::File(_, error) => error.kind() == ErrorKind::NotFound,

@@ -1,9 +1,9 @@
-//! `[secrets.NAME]`: where a secret is stored.
+//! The section `[secrets.NAME]`: where a secret is stored.
 
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
-/// Exactly one source.
+/// Where a secret is stored. The configuration must name exactly one source.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Table")]
 pub enum SecretSource {

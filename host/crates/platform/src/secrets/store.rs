@@ -10,17 +10,17 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 use zeroize::{Zeroize, Zeroizing};
 
-/// All secrets by name. They are read once, at the start.
+/// All secrets by name. They are read once, when the host starts.
 #[derive(Debug, Default)]
 pub struct SecretStore {
     secrets: BTreeMap<String, Arc<Secret>>,
-    /// Why those are missing whose place is empty.
+    /// The reason for each secret that is missing because its place is empty.
     missing: BTreeMap<String, String>,
 }
 
 impl SecretStore {
-    /// Reads all secrets. `variable` returns a variable of the environment. One whose place is empty is missing, which only stops
-    /// calls that need it; one that cannot be used is an error.
+    /// Reads all secrets. `variable` returns a variable of the environment. A secret whose place is empty is missing, which
+    /// only stops the calls that need it. A secret that cannot be used is an error.
     pub fn open(
         sources: &BTreeMap<String, SecretSource>,
         variable: impl Fn(&str) -> Option<OsString>,
@@ -53,7 +53,7 @@ impl SecretStore {
         self.secrets.values()
     }
 
-    /// Why those are missing whose place is empty, a sentence each, by name.
+    /// The secrets that are missing because their place is empty: a sentence for each, by name.
     pub fn missing(&self) -> &BTreeMap<String, String> {
         &self.missing
     }
@@ -95,11 +95,11 @@ fn keyring_entry(service: &str, user: &str) -> Result<keyring_core::Entry, keyri
     linux_keyutils_keyring_store::Store::new()?.build(service, user, None)
 }
 
-/// Stores a secret where it is read from. The error is a sentence.
+/// Stores a secret at the place that it is read from. The error is a sentence.
 pub fn write_secret(secret: &Secret, source: &SecretSource) -> Result<(), String> {
     match source {
         SecretSource::File(path) => {
-            // The target of a link is replaced, not the link.
+            // If the path is a link, its target is replaced, not the link.
             let path = path.canonicalize().unwrap_or_else(|_| path.clone());
             let text = Zeroizing::new(format!("{}\n", secret.reveal()));
             let only_owner = Permissions::from_mode(0o600);

@@ -1,4 +1,4 @@
-//! Copies the databases of a state folder, also while a server is running.
+//! Copies the databases of a state folder, even while a server is running.
 
 use super::error::StorageError;
 use super::open::private;
@@ -12,13 +12,13 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct CopiedFile {
     pub file: &'static str,
-    /// What is kept there.
+    /// What the database contains.
     pub content: &'static str,
     pub bytes: u64,
 }
 
-/// Copies each database that is worth it into a folder, which is created if it is missing. Each copy is what was committed
-/// at one moment, and is on the disk when it is reported; it never replaces a file. Blocks.
+/// Copies each database that is worth a copy into a folder, which is created if it is missing. Each copy contains what was
+/// committed at one moment, and is on the disk when it is reported. A copy never replaces a file. Blocks.
 pub fn back_up_state(folder: &Path, target: &Path) -> Result<Vec<CopiedFile>, StorageError> {
     private(target)?;
     let unusable = |error: io::Error| StorageError::Folder { path: target.to_owned(), problem: error.to_string() };
@@ -38,7 +38,7 @@ fn copy(file: &StateFile, folder: &Path, target: &Path) -> Result<CopiedFile, St
         return Err(fail("there is one already; choose another folder".to_owned()));
     }
     let connection = read_only(&from)?;
-    // Copying writes nothing to the file itself, but SQLite counts it as writing.
+    // The copy does not change the file itself, but SQLite treats it as a write.
     connection.pragma_update(None, "query_only", false).map_err(|error| unreadable(&from, &error))?;
     let mut beside = tempfile::Builder::new();
     beside.prefix(".portcullis-").permissions(Permissions::from_mode(0o600));

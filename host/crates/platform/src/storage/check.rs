@@ -1,4 +1,4 @@
-//! Checks the databases in a state folder, also while a server is running.
+//! Checks the databases in a state folder, even while a server is running.
 
 use super::error::StorageError;
 use super::state_files::{STATE_FILES, StateFile, read_only, unreadable};
@@ -6,36 +6,36 @@ use rusqlite::Connection;
 use std::fs;
 use std::path::Path;
 
-/// Problems that are told of one file. Bounds the report of one that is damaged everywhere.
+/// How many problems of one file are reported. Bounds the report of a file that is damaged everywhere.
 const PROBLEMS: usize = 20;
 
 /// What was found in a database.
 #[derive(Debug)]
 pub struct FileReport {
     pub file: &'static str,
-    /// What is kept there.
+    /// What the database contains.
     pub content: &'static str,
     pub finding: Finding,
 }
 
 #[derive(Debug)]
 pub enum Finding {
-    /// Nothing was kept yet.
+    /// The file does not exist, because nothing was stored yet.
     Missing,
     Sound {
         format: i64,
-        /// Of the file and its write-ahead log.
+        /// Size of the file and its write-ahead log together.
         bytes: u64,
         counts: Vec<(&'static str, u64)>,
     },
-    /// SQLite's or our own findings.
+    /// What SQLite or our own queries found.
     Damaged(Vec<String>),
-    /// A server has it for itself.
+    /// A server uses the file exclusively.
     InUse,
     Failed(StorageError),
 }
 
-/// Checks each database in the folder. Blocks, and reads them whole.
+/// Checks each database in the folder. Blocks, and reads all of them completely.
 pub fn check_state(folder: &Path) -> Vec<FileReport> {
     let report = |file: &StateFile| {
         let finding = check(file, &folder.join(file.name)).unwrap_or_else(|error| match error {
@@ -53,7 +53,7 @@ fn check(file: &StateFile, path: &Path) -> Result<Finding, StorageError> {
     let bytes = bytes + size(&path.with_extension("db-wal")).unwrap_or_default();
     let mut connection = read_only(path)?;
     let fail = |error: rusqlite::Error| unreadable(path, &error);
-    // One moment for all queries.
+    // The transaction makes all queries see the same moment.
     let moment = connection.transaction().map_err(fail)?;
     let format: i64 = moment.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(fail)?;
     if format > file.format {

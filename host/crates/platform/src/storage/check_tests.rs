@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::clock::SystemClock;
-use crate::durable::{DurableStore, Expected, Fence, Key, Strength};
+use crate::durable::{Durability, DurableStore, Expected, Fence, Key};
 use rusqlite::Connection;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -18,11 +18,11 @@ fn durable(folder: &Path) -> SqliteStore {
     SqliteStore::open(folder, Arc::new(SystemClock)).unwrap()
 }
 
-/// Two records, two logs, one of them trimmed, and a lease.
+/// Stores two records, two logs, one of which is trimmed, and a lease.
 async fn fill(store: &SqliteStore) {
     for name in ["a", "b"] {
-        store.put(&key(name), vec![7; 5_000], Expected::Any, Strength::Process).await.unwrap();
-        store.append(&key(name), Fence(1), 0, vec![vec![1; 300]; 9], Strength::Process).await.unwrap();
+        store.put(&key(name), vec![7; 5_000], Expected::Any, Durability::Process).await.unwrap();
+        store.append(&key(name), Fence(1), 0, vec![vec![1; 300]; 9], Durability::Process).await.unwrap();
     }
     store.trim(&key("b"), Fence(1), 3).await.unwrap();
     store.acquire(&key("a"), "me", Duration::from_secs(60)).await.unwrap().unwrap();
@@ -50,9 +50,9 @@ async fn files_in_use_are_checked_and_copied() {
     assert_eq!((values.as_str(), legacy.as_str()), ("values.db Missing", "portcullis.db InUse"));
     assert!(accounts.contains(r#"[("credentials", 1)]"#), "{accounts}");
 
-    // The copy has what was committed when it began, whatever is written meanwhile.
+    // The copy contains what was committed when it began, even if more is written meanwhile.
     let appended: Vec<_> =
-        (9..300).map(|next| store.append(&key("a"), Fence(1), next, vec![vec![2; 300]], Strength::Process)).collect();
+        (9..300).map(|next| store.append(&key("a"), Fence(1), next, vec![vec![2; 300]], Durability::Process)).collect();
     let copied = back_up_state(&state, &copy).unwrap();
     assert_eq!(copied.iter().map(|copied| copied.file).collect::<Vec<_>>(), ["durable.db", "connections.db"]);
     for answer in appended {
@@ -67,7 +67,7 @@ async fn files_in_use_are_checked_and_copied() {
     let log = restored.read(&key("a"), 0, u64::MAX).await.unwrap();
     assert!(log.entries.len() as u64 == log.next && log.next >= 9);
     assert!(
-        restored.append(&key("a"), Fence(0), log.next, Vec::new(), Strength::Process).await.is_err(),
+        restored.append(&key("a"), Fence(0), log.next, Vec::new(), Durability::Process).await.is_err(),
         "its token, too"
     );
     assert!(finding(&copy, "durable.db").starts_with("Sound"));

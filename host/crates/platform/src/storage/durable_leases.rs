@@ -1,17 +1,18 @@
-//! Leases of the durable store. Processes that share the file share a machine, so leases are dated by a clock of it that nobody
-//! can set and that stands while it sleeps.
+//! Leases of the durable store. Processes that share the file share a machine, so leases use a clock of the machine that nobody
+//! can set and that stands still while the machine sleeps.
 
 use super::durable_numbers::signed;
 use crate::durable::{Fence, Key, Lease};
 use rusqlite::{Connection, OptionalExtension};
 use std::time::Duration;
 
-/// A lease holds until its end. One that ends later than it could was taken before the machine was started: its owner is gone.
+/// A lease holds until its end. If the end is later than possible, the lease was taken before the machine was restarted, so its
+/// owner is gone.
 const HOLDS: &str = "until > ?2 AND until <= ?2 + 2 * time";
-/// A lease that does not hold any more stays until so many later ones were taken: its owner may have been stopped and renew it,
-/// and others find what it has left behind. Bounds what those leave who never come back.
+/// An expired lease is kept until this many later ones were taken: its owner may only have been stopped and renew it, and other
+/// processes look for what it has left behind. Bounds what is left by owners that never come back.
 const KEPT: i64 = 10_000;
-/// Leases that are removed at most with each new one.
+/// How many leases are removed at most with each new one.
 const REMOVED: u32 = 8;
 
 pub(super) fn acquire(
@@ -38,7 +39,7 @@ pub(super) fn acquire(
     Ok(Some(Lease { name: name.clone(), holder: holder.to_owned(), fence: Fence(token.unsigned_abs()) }))
 }
 
-/// Returns those that are not renewed, since somebody has taken them meanwhile.
+/// Returns the leases that are not renewed because somebody has taken them meanwhile.
 pub(super) fn renew(
     connection: &Connection,
     leases: &[Lease],
@@ -58,9 +59,9 @@ pub(super) fn renew(
     Ok(lost)
 }
 
-/// Those whose names begin with a key and a `/` and that do not hold any more.
+/// The leases that have expired and whose names begin with `prefix` and a `/`.
 pub(super) fn expired(connection: &Connection, prefix: &Key, now: Duration) -> rusqlite::Result<Vec<Lease>> {
-    // `0` comes after `/`.
+    // In ASCII, `0` is the character after `/`.
     let (from, to) = (format!("{prefix}/"), format!("{prefix}0"));
     let sql =
         format!("SELECT name, holder, token FROM lease WHERE name > ?1 AND name < ?3 AND NOT ({HOLDS}) ORDER BY token");
@@ -71,7 +72,7 @@ pub(super) fn expired(connection: &Connection, prefix: &Key, now: Duration) -> r
     let mut leases = Vec::new();
     for found in found {
         let (name, holder, token) = found?;
-        // Whatever is there was a key.
+        // Only keys are stored here, so none is lost.
         leases.extend(Key::new(name).ok().map(|name| Lease { name, holder, fence: Fence(token.unsigned_abs()) }));
     }
     Ok(leases)
@@ -84,6 +85,6 @@ pub(super) fn release(connection: &Connection, lease: &Lease) -> rusqlite::Resul
 }
 
 fn millis(time: Duration) -> i64 {
-    // The time of a lease is doubled.
+    // The time of a lease is doubled in SQL, which must not overflow.
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX).min(i64::MAX / 4)
 }

@@ -26,11 +26,11 @@ fn size(body: &[u8]) -> u64 {
     body.len() as u64 + ENTRY_COST
 }
 
-/// [`append`] or [`replace`].
+/// The function that writes: [`append`] or [`replace`].
 pub(super) type Write =
     fn(&Connection, &Key, Fence, u64, &[Vec<u8>], u64) -> rusqlite::Result<Result<(), DurableError>>;
 
-/// `most` bounds the bytes of the log.
+/// Appends entries. `most` limits the bytes of the whole log.
 pub(super) fn append(
     connection: &Connection,
     name: &Key,
@@ -45,7 +45,7 @@ pub(super) fn append(
     }
 }
 
-/// The same, in the place of all entries before.
+/// Writes entries in the same way, but they replace all earlier ones.
 pub(super) fn replace(
     connection: &Connection,
     name: &Key,
@@ -65,7 +65,7 @@ pub(super) fn replace(
     write(connection, name, found, fence, next, entries, most)
 }
 
-/// Whether this owner may write at this number.
+/// Whether an owner with this token may write at this number.
 fn check(found: Option<Log>, fence: Fence, next: u64) -> Result<Option<Log>, DurableError> {
     let (seen, end) = found.as_ref().map_or((Fence(0), 0), |log| (log.fence, log.next));
     if fence < seen {
@@ -77,7 +77,7 @@ fn check(found: Option<Log>, fence: Fence, next: u64) -> Result<Option<Log>, Dur
     Ok(found)
 }
 
-/// Adds entries to those that `found` counts.
+/// Adds entries to the log `found`, whose `bytes` count the entries that are kept.
 fn write(
     connection: &Connection,
     name: &Key,

@@ -1,8 +1,8 @@
-//! Numbers in the file: SQLite's are signed.
+//! Conversions of numbers in the file: SQLite's integers are signed.
 
 use rusqlite::Row;
 
-/// Numbers beyond its range are never reached by counting.
+/// Counting never reaches numbers beyond the range of `i64`.
 pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

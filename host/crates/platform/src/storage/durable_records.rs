@@ -55,7 +55,7 @@ pub(super) fn list(
     most: u32,
 ) -> rusqlite::Result<Vec<(Key, Record)>> {
     let sql = "SELECT key, value, revision FROM record WHERE key > ?1 AND key > ?2 AND key < ?3 ORDER BY key LIMIT ?4";
-    // The byte after `/` is `0`.
+    // In ASCII, `0` is the character after `/`.
     let (begin, end) = (format!("{prefix}/"), format!("{prefix}0"));
     let mut select = connection.prepare_cached(sql)?;
     let mut rows = select.query((begin, after.map_or("", Key::as_str), end, most))?;

@@ -1,8 +1,8 @@
 //! Records, logs and leases in one file, which several processes of one user may share.
 //!
-//! One thread writes, with one commit for all queued changes, and one reads. A read is passed on by the writing thread
-//! once everything asked for before it is committed. A small one that has nothing to wait for, neither for others nor for
-//! the disk, is done at once by whoever wants it: a step of a call must not cost two changes of threads.
+//! One thread writes and commits all queued changes together, and one thread reads. The writing thread passes a read on once
+//! everything that was requested before it is committed. A small request that need not wait, neither for others nor for the
+//! disk, runs on the caller's thread at once: a step of a call must not cost two switches of threads.
 
 use super::durable_limits::DurableLimits;
 use super::error::StorageError;
@@ -13,7 +13,7 @@ use super::worker::{Setup, Worker};
 use super::{durable_leases as leases, durable_logs as logs, durable_records as records, durable_tables as tables};
 use crate::clock::Clock;
 use crate::durable::{
-    DurableError, DurableStore, Entries, Expected, Fence, Key, Lease, Record, Revision, StoreAnswer, Strength,
+    Durability, DurableError, DurableStore, Entries, Expected, Fence, Key, Lease, Record, Revision, StoreAnswer,
 };
 use rusqlite::{Connection, TransactionBehavior};
 use std::path::Path;
@@ -40,23 +40,23 @@ pub struct SqliteStore {
     file: Arc<OpenedFile>,
     clock: Arc<dyn Clock>,
     limits: DurableLimits,
-    /// Bytes of changes that wait.
+    /// Bytes of changes that wait for the disk.
     waiting: Arc<AtomicU64>,
 }
 
-/// How long a request may take, besides what its bytes take.
+/// How long a request may take, apart from the time for its bytes.
 #[derive(Clone, Copy)]
 enum Time {
-    /// It touches some rows.
+    /// It touches only a few rows.
     Short,
     Long,
 }
 
-/// Of a log, more is read on the store's thread; and a change of more bytes is made there. Bounds how long the thread of whoever
-/// asks is busy with it, which others wait for.
+/// A read of a log with more bytes runs on the thread of the store, and so does a change with more bytes. Bounds how long a
+/// request keeps the caller's thread busy, which others wait for.
 const MOST_READ_AT_ONCE: u64 = 64 << 10;
 const MOST_AT_ONCE: u64 = 16 << 10;
-/// What a change counts besides its bytes while it waits.
+/// Bytes that a waiting change counts in addition to its own.
 const CHANGE_COST: u64 = 512;
 
 impl SqliteStore {
@@ -75,14 +75,14 @@ impl SqliteStore {
             repair: Some(Box::new(move || tables::repair(&path, &limits, &watched))),
             health: health.clone(),
             wal: Some(wal),
-            ..Setup::new(writer, TransactionBehavior::Immediate, Strength::Process)
+            ..Setup::new(writer, TransactionBehavior::Immediate, Durability::Process)
         };
-        // It never writes, so its log has no length.
+        // This connection never writes, so its write-ahead log has no length.
         let wal = Some(WalLength::default());
         let reads = Setup {
             wal,
             health: health.clone(),
-            ..Setup::new(reader, TransactionBehavior::Deferred, Strength::Process)
+            ..Setup::new(reader, TransactionBehavior::Deferred, Durability::Process)
         };
         let (writes, reads) = (Arc::new(Worker::start(writes)?), Arc::new(Worker::start(reads)?));
         Ok(Self { writes, reads, health, file, clock, limits, waiting: Arc::default() })
@@ -101,13 +101,13 @@ impl SqliteStore {
     ) -> StoreAnswer<T> {
         let (answer, pending) = oneshot::channel();
         let done = move |result: Result<T, StorageError>| {
-            // The caller may not wait for it.
+            // The caller may not wait for the answer.
             let _ = answer.send(result.map_err(DurableError::from));
         };
-        // Otherwise it would not see what this process has changed before, or that nothing can be changed.
+        // Otherwise the read would not see earlier changes of this process, or would not report that nothing can be changed.
         if self.waiting.load(Ordering::Relaxed) == 0 && !self.health.is_broken() {
             drop(match time {
-                Time::Short => self.reads.tell_at_once(Strength::Process, job, done),
+                Time::Short => self.reads.tell_at_once(Durability::Process, job, done),
                 Time::Long => self.reads.tell(job, done),
             });
         } else {
@@ -120,10 +120,10 @@ impl SqliteStore {
         answered(pending)
     }
 
-    /// Makes a change that takes so many bytes.
+    /// Makes a change that takes this many bytes while it waits.
     fn change<T: Send + 'static>(
         &self,
-        (strength, time): (Strength, Time),
+        (durability, time): (Durability, Time),
         bytes: u64,
         job: impl FnMut(&Connection) -> rusqlite::Result<Result<T, DurableError>> + Send + 'static,
     ) -> StoreAnswer<T> {
@@ -145,13 +145,13 @@ impl SqliteStore {
             let _ = answer.send(result.map_err(DurableError::from).and_then(|result| result));
         };
         drop(match time {
-            Time::Short if bytes <= MOST_AT_ONCE => self.writes.tell_at_once(strength, job, done),
-            Time::Short | Time::Long => self.writes.tell_with(strength, job, done),
+            Time::Short if bytes <= MOST_AT_ONCE => self.writes.tell_at_once(durability, job, done),
+            Time::Short | Time::Long => self.writes.tell_with(durability, job, done),
         });
         answered(pending)
     }
 
-    /// An error if one value is too large.
+    /// Fails if one value is too large.
     fn fits<'a>(&self, values: impl IntoIterator<Item = &'a Vec<u8>>) -> Result<(), DurableError> {
         let most = self.limits.value;
         let largest = values.into_iter().map(|value| value.len() as u64).max().unwrap_or_default();
@@ -174,7 +174,7 @@ impl From<StorageError> for DurableError {
 }
 
 impl SqliteStore {
-    /// Appends entries to a log, or puts them in the place of all.
+    /// Appends entries to a log, or replaces all its entries by them.
     fn write_log(
         &self,
         (write, time): (logs::Write, Time),
@@ -182,11 +182,11 @@ impl SqliteStore {
         fence: Fence,
         next: u64,
         entries: Vec<Vec<u8>>,
-        strength: Strength,
+        durability: Durability,
     ) -> StoreAnswer<()> {
         let (log, fits, most) = (log.clone(), self.fits(&entries), self.limits.log);
         let bytes = entries.iter().map(|entry| entry.len() as u64).sum();
-        self.change((strength, time), bytes, move |connection| match &fits {
+        self.change((durability, time), bytes, move |connection| match &fits {
             Ok(()) => write(connection, &log, fence, next, &entries, most),
             Err(error) => Ok(Err(error.clone())),
         })
@@ -199,17 +199,17 @@ impl DurableStore for SqliteStore {
         self.read_with(Time::Short, move |connection| records::get(connection, &key))
     }
 
-    fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, strength: Strength) -> StoreAnswer<Revision> {
+    fn put(&self, key: &Key, value: Vec<u8>, expected: Expected, durability: Durability) -> StoreAnswer<Revision> {
         let (key, fits) = (key.clone(), self.fits([&value]));
-        self.change((strength, Time::Short), value.len() as u64, move |connection| match &fits {
+        self.change((durability, Time::Short), value.len() as u64, move |connection| match &fits {
             Ok(()) => records::put(connection, &key, &value, expected),
             Err(error) => Ok(Err(error.clone())),
         })
     }
 
-    fn remove(&self, key: &Key, expected: Expected, strength: Strength) -> StoreAnswer<()> {
+    fn remove(&self, key: &Key, expected: Expected, durability: Durability) -> StoreAnswer<()> {
         let key = key.clone();
-        self.change((strength, Time::Short), 0, move |connection| records::remove(connection, &key, expected))
+        self.change((durability, Time::Short), 0, move |connection| records::remove(connection, &key, expected))
     }
 
     fn list(&self, prefix: &Key, after: Option<&Key>, most: u32) -> StoreAnswer<Vec<(Key, Record)>> {
@@ -217,8 +217,15 @@ impl DurableStore for SqliteStore {
         self.read_with(Time::Short, move |connection| records::list(connection, &prefix, after.as_ref(), most))
     }
 
-    fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> StoreAnswer<()> {
-        self.write_log((logs::append, Time::Short), log, fence, next, entries, strength)
+    fn append(
+        &self,
+        log: &Key,
+        fence: Fence,
+        next: u64,
+        entries: Vec<Vec<u8>>,
+        durability: Durability,
+    ) -> StoreAnswer<()> {
+        self.write_log((logs::append, Time::Short), log, fence, next, entries, durability)
     }
 
     fn read(&self, log: &Key, from: u64, most_bytes: u64) -> StoreAnswer<Entries> {
@@ -229,7 +236,7 @@ impl DurableStore for SqliteStore {
 
     fn trim(&self, log: &Key, fence: Fence, before: u64) -> StoreAnswer<()> {
         let log = log.clone();
-        self.change((Strength::Process, Time::Long), 0, move |connection| logs::trim(connection, &log, fence, before))
+        self.change((Durability::Process, Time::Long), 0, move |connection| logs::trim(connection, &log, fence, before))
     }
 
     fn replace(
@@ -238,26 +245,26 @@ impl DurableStore for SqliteStore {
         fence: Fence,
         next: u64,
         entries: Vec<Vec<u8>>,
-        strength: Strength,
+        durability: Durability,
     ) -> StoreAnswer<()> {
-        self.write_log((logs::replace, Time::Long), log, fence, next, entries, strength)
+        self.write_log((logs::replace, Time::Long), log, fence, next, entries, durability)
     }
 
     fn remove_log(&self, log: &Key) -> StoreAnswer<()> {
         let log = log.clone();
-        self.change((Strength::Process, Time::Long), 0, move |connection| logs::remove(connection, &log).map(Ok))
+        self.change((Durability::Process, Time::Long), 0, move |connection| logs::remove(connection, &log).map(Ok))
     }
 
     fn acquire(&self, name: &Key, holder: &str, time: Duration) -> StoreAnswer<Option<Lease>> {
         let (name, holder, clock) = (name.clone(), holder.to_owned(), self.clock.clone());
-        self.change((Strength::Process, Time::Short), 0, move |connection| {
+        self.change((Durability::Process, Time::Short), 0, move |connection| {
             leases::acquire(connection, &name, &holder, time, clock.awake()).map(Ok)
         })
     }
 
     fn renew(&self, leases: Vec<Lease>, time: Duration) -> StoreAnswer<Vec<Lease>> {
         let clock = self.clock.clone();
-        self.change((Strength::Process, Time::Long), 0, move |connection| {
+        self.change((Durability::Process, Time::Long), 0, move |connection| {
             leases::renew(connection, &leases, time, clock.awake()).map(Ok)
         })
     }
@@ -269,7 +276,9 @@ impl DurableStore for SqliteStore {
 
     fn release(&self, lease: &Lease) -> StoreAnswer<()> {
         let lease = lease.clone();
-        self.change((Strength::Process, Time::Short), 0, move |connection| leases::release(connection, &lease).map(Ok))
+        self.change((Durability::Process, Time::Short), 0, move |connection| {
+            leases::release(connection, &lease).map(Ok)
+        })
     }
 
     fn problem(&self) -> Option<DurableError> {

@@ -4,18 +4,20 @@ use super::durable_limits::DurableLimits;
 use super::error::StorageError;
 use super::open::{make, private};
 use super::owner::{PAGE, PATIENCE, WAL_BYTES, WalLength, synchronous};
-use crate::durable::Strength;
+use crate::durable::Durability;
 use rusqlite::{Connection, TransactionBehavior};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 pub(super) const FILE: &str = "durable.db";
-/// Format of the tables.
+/// Version of the format of the tables.
 pub(super) const FORMAT: i64 = 1;
-/// A larger file is not checked when it is opened, or a server would take long to start: `portcullis storage check` does it.
+/// A larger file is not checked when it is opened, because a server would take long to start. `portcullis storage check` checks
+/// it.
 const CHECKED_BYTES: u64 = 64 << 20;
 
-/// `AUTOINCREMENT`: a revision or a token is never used again. An entry has no row id, so that a log's entries lie together.
+/// `AUTOINCREMENT` ensures that a revision or a token is never reused. Entries have no row id, so that the entries of a log are
+/// stored together.
 const TABLES: &str = "
 CREATE TABLE record (
     revision INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -48,7 +50,7 @@ CREATE TABLE repair (times INTEGER NOT NULL) STRICT;
 INSERT INTO repair VALUES (0);
 ";
 
-/// The open file: a connection that writes, and one that only reads.
+/// The open file, with one connection that writes and one that only reads.
 pub(super) struct Opened {
     pub(super) path: PathBuf,
     pub(super) writer: Connection,
@@ -62,9 +64,10 @@ pub(super) fn open(folder: &Path, limits: &DurableLimits, wal: &WalLength) -> Re
     make(&path)?;
     let unusable = |error: std::io::Error| StorageError::Folder { path: folder.to_owned(), problem: error.to_string() };
     let opened = File::open(folder).map_err(unusable)?;
-    // Of two processes that make the same file, SQLite tells one at once that it is locked.
+    // If two processes create the same file, SQLite reports to one of them immediately that it is locked. This lock prevents
+    // that.
     opened.lock().map_err(unusable)?;
-    // The name of the file must survive a loss of power like what is in it.
+    // The name of the file must survive a loss of power, like its contents.
     opened.sync_all().map_err(unusable)?;
     let broken = |error: rusqlite::Error| StorageError::opening(&path, &error);
     let mut writer = connect(&path, limits).map_err(broken)?;
@@ -90,9 +93,9 @@ pub(super) fn open(folder: &Path, limits: &DurableLimits, wal: &WalLength) -> Re
     Ok(Opened { path, writer, reader })
 }
 
-/// Opens the file for writing after an error of the disk. What was written before may be in the kernel's memory only, and
-/// count as written there. So the write-ahead log is copied into the file and emptied, which also drops what a failed
-/// commit left there; then something is written.
+/// Opens the file for writing after an error of the disk. Data that was written before may be only in the kernel's memory,
+/// where it counts as written. So the write-ahead log is copied into the file and emptied, which also drops what a failed
+/// commit left there. Then something is written.
 pub(super) fn repair(path: &Path, limits: &DurableLimits, wal: &WalLength) -> Result<Connection, StorageError> {
     let mut connection = connect(path, limits)?;
     wal.watch(&mut connection)?;
@@ -108,11 +111,11 @@ fn connect(path: &Path, limits: &DurableLimits) -> rusqlite::Result<Connection> 
     let connection = Connection::open(path)?;
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
-    connection.pragma_update(None, "synchronous", synchronous(Strength::Power))?;
+    connection.pragma_update(None, "synchronous", synchronous(Durability::Power))?;
     connection.pragma_update(None, "trusted_schema", false)?;
-    // No temporary files in a shared folder.
+    // Avoids temporary files in a shared folder.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
-    // The thread of the store copies the write-ahead log into the file. It shrinks again after it was longer than that.
+    // The thread of the store copies the write-ahead log into the file. A log that became longer than this limit is cut again.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     connection.pragma_update(None, "journal_size_limit", WAL_BYTES)?;
     let pages = i64::try_from(limits.file / u64::from(PAGE.unsigned_abs())).unwrap_or(i64::MAX);

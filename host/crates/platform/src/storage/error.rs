@@ -38,7 +38,7 @@ pub enum StorageError {
 }
 
 impl StorageError {
-    /// A file that cannot be opened, or in which nothing can be written then.
+    /// The error for a file that cannot be opened, or that cannot be written to when it is opened.
     pub(super) fn opening(path: &Path, error: &rusqlite::Error) -> Self {
         let path = path.to_owned();
         match error.sqlite_error_code() {

@@ -1,4 +1,4 @@
-//! Whether a database works: said once when it stops, and once when it works again.
+//! Whether a database works. A failure is logged once when it starts, and once when it ends.
 
 use super::error::StorageError;
 use crate::sync::Mutex;
@@ -12,40 +12,40 @@ struct State {
     full: Option<Full>,
 }
 
-/// It is full until as many bytes could be stored as could not. So a client that stores much and little in turn does not
-/// flood the log.
+/// The store counts as full until as many bytes were stored as could not be. So a client that stores large and small values in
+/// turn does not flood the log.
 struct Full {
     error: StorageError,
     missing: u64,
 }
 
 impl Health {
-    /// Why nothing is kept at the moment.
+    /// Why the store keeps nothing at the moment.
     pub(super) fn problem(&self) -> Option<StorageError> {
         let state = self.0.lock();
         state.broken.clone().or_else(|| state.full.as_ref().map(|full| full.error.clone()))
     }
 
-    /// Whether the disk has failed, and nothing could be written since.
+    /// Whether the disk has failed and nothing could be written since then.
     pub(super) fn is_broken(&self) -> bool {
         self.0.lock().broken.is_some()
     }
 
-    /// The disk has failed.
+    /// Records that the disk has failed.
     pub(super) fn fail(&self, error: &StorageError) {
         if self.0.lock().broken.replace(error.clone()).is_none() {
             tracing::error!(%error, "the store does not work: nothing is acknowledged until a write succeeds");
         }
     }
 
-    /// A write has succeeded after the disk had failed.
+    /// Records that a write has succeeded, which ends a failure of the disk.
     pub(super) fn heal(&self) {
         if self.0.lock().broken.take().is_some() {
             tracing::info!("the store works again");
         }
     }
 
-    /// There was no room for so many bytes.
+    /// Records that there was no room for this many bytes.
     pub(super) fn full(&self, error: &StorageError, bytes: u64) {
         let full = Full { error: error.clone(), missing: bytes };
         if self.0.lock().full.replace(full).is_none() {
@@ -53,7 +53,7 @@ impl Health {
         }
     }
 
-    /// There was room for so many bytes.
+    /// Records that this many bytes were stored.
     pub(super) fn stored(&self, bytes: u64) {
         let mut state = self.0.lock();
         let Some(full) = &mut state.full else { return };
@@ -99,7 +99,7 @@ mod tests {
                 assert!(health.problem().unwrap().to_string().contains("disk I/O error"));
                 (0..3).for_each(|_| health.heal());
             }
-            // Much does not fit, and little does.
+            // Large values do not fit, and small ones do.
             for _ in 0..3 {
                 health.full(&StorageError::Full("disk is full".into()), 1_000);
                 health.stored(300);

@@ -1,33 +1,33 @@
-//! What the thread that owns a database is asked to do.
+//! The jobs that the thread of a database runs.
 
 use super::error::StorageError;
-use crate::durable::Strength;
+use crate::durable::Durability;
 use rusqlite::Connection;
 use std::marker::PhantomData;
 
 /// A part of a transaction.
 pub(super) trait Job: Send {
-    /// How much its change must survive; none if it does nothing in the database.
-    fn strength(&self) -> Option<Strength>;
+    /// What its change must survive; none if the job does nothing in the database.
+    fn durability(&self) -> Option<Durability>;
 
-    /// Runs it and keeps its result. May run again after its transaction was rolled back.
+    /// Runs the job and keeps its result. May run again if its transaction was rolled back.
     fn run(&mut self, connection: &Connection) -> rusqlite::Result<()>;
 
-    /// Reports, once the transaction is committed or has failed.
+    /// Reports the result, once the transaction is committed or has failed.
     fn finish(self: Box<Self>, failed: Option<&StorageError>);
 }
 
 /// A job that changes or reads something.
 pub(super) struct DatabaseJob<T, J, F: FnOnce(Result<T, StorageError>)> {
-    strength: Strength,
+    durability: Durability,
     job: J,
     result: Option<T>,
     done: Done<T, F>,
 }
 
 impl<T, J, F: FnOnce(Result<T, StorageError>)> DatabaseJob<T, J, F> {
-    pub(super) fn new(strength: Strength, job: J, done: F) -> Self {
-        Self { strength, job, result: None, done: Done(Some(done), PhantomData) }
+    pub(super) fn new(durability: Durability, job: J, done: F) -> Self {
+        Self { durability, job, result: None, done: Done(Some(done), PhantomData) }
     }
 }
 
@@ -37,8 +37,8 @@ where
     J: FnMut(&Connection) -> rusqlite::Result<T> + Send,
     F: FnOnce(Result<T, StorageError>) + Send,
 {
-    fn strength(&self) -> Option<Strength> {
-        Some(self.strength)
+    fn durability(&self) -> Option<Durability> {
+        Some(self.durability)
     }
 
     fn run(&mut self, connection: &Connection) -> rusqlite::Result<()> {
@@ -56,7 +56,7 @@ where
     }
 }
 
-/// A job that does something once everything before it is done.
+/// A job that does something after everything before it is done.
 pub(super) struct Afterwards<F: FnOnce(Result<(), StorageError>)>(Done<(), F>);
 
 impl<F: FnOnce(Result<(), StorageError>)> Afterwards<F> {
@@ -66,7 +66,7 @@ impl<F: FnOnce(Result<(), StorageError>)> Afterwards<F> {
 }
 
 impl<F: FnOnce(Result<(), StorageError>) + Send> Job for Afterwards<F> {
-    fn strength(&self) -> Option<Strength> {
+    fn durability(&self) -> Option<Durability> {
         None
     }
 

@@ -1,8 +1,9 @@
-//! What outlives the process, in SQLite, which only this module names: sessions of the legacy protocol and the events on
-//! their streams, so that a client may resume after a broken connection or a restart of the server; credentials of
-//! connected accounts; values that plugins keep; records, logs and leases of long-running work. Each has a file of its own.
+//! Everything that is kept in SQLite and outlives the process. Only this module uses SQLite. It keeps sessions of the legacy
+//! protocol and the events on their streams, so that a client may resume after a broken connection or a restart of the server;
+//! credentials of connected accounts; values that plugins keep; and records, logs and leases of long-running work. Each of
+//! these four has its own file.
 //!
-//! Nothing here knows the protocol: messages and principals are text.
+//! Nothing here knows the protocol: messages and principals are plain text.
 
 mod backup;
 mod check;

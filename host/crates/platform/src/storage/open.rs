@@ -1,4 +1,4 @@
-//! Opens the database of sessions: private to its user, locked by one process, intact and of a known format.
+//! Opens the database of sessions: it must be private to its user, locked by one process, intact and of a known format.
 
 use super::error::StorageError;
 use crate::files::create_private_folder;
@@ -10,12 +10,12 @@ use std::path::Path;
 use std::time::Duration;
 
 pub(super) const FILE: &str = "portcullis.db";
-/// Format of the tables.
+/// Version of the format of the tables.
 pub(super) const FORMAT: i64 = 1;
 /// How long to wait for a previous process that is about to end.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// `AUTOINCREMENT`: the id of a removed stream must not be reused while somebody still writes to it.
+/// `AUTOINCREMENT` ensures that the id of a removed stream is not reused while somebody still writes to it.
 const TABLES: &str = "
 CREATE TABLE session (
     id TEXT PRIMARY KEY,
@@ -44,7 +44,7 @@ CREATE TABLE event (
 ) STRICT;
 ";
 
-/// Later than the other tables, so that earlier versions of this program can still open the file.
+/// Created separately from the other tables, so that earlier versions of this program can still open the file.
 const WAITING: &str = "
 CREATE TABLE IF NOT EXISTS waiting (
     stream INTEGER PRIMARY KEY REFERENCES stream ON DELETE CASCADE,
@@ -90,8 +90,8 @@ pub(super) fn make(path: &Path) -> Result<(), StorageError> {
     })
 }
 
-/// Creates a file that is missing, because SQLite would let others read it. SQLite's other files get the same permissions.
-/// One that is there is not opened: if this process uses it already, closing it again would give up SQLite's locks.
+/// Creates the file if it is missing, because SQLite would let others read it. SQLite gives its other files the same
+/// permissions. An existing file is not opened: if this process already uses it, closing it again would release SQLite's locks.
 pub(super) fn make_private(path: &Path) -> io::Result<()> {
     match fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
@@ -99,8 +99,8 @@ pub(super) fn make_private(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Locks the file for this process: two servers would each consider the other's running calls abandoned. A commit
-/// survives a crash of this process at once, and a crash of the machine after some seconds.
+/// Locks the file for this process: if two servers used it, each would regard the running calls of the other as abandoned. A
+/// commit survives a crash of this process immediately, and a crash of the machine after some seconds.
 fn settle(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
@@ -108,9 +108,9 @@ fn settle(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
-    // No temporary files in a shared folder.
+    // Avoids temporary files in a shared folder.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
-    // The write-ahead log shrinks again after it was long.
+    // The write-ahead log shrinks again after it has become long.
     connection.pragma_update(None, "journal_size_limit", 16 << 20)?;
     connection.set_prepared_statement_cache_capacity(64);
     // Takes the lock and checks that the file is writable.

@@ -1,5 +1,5 @@
-//! Whether the file that a database was opened from is still there: what is written into one that was removed is gone with the
-//! process, and SQLite does not notice.
+//! Whether the file that a database was opened from still exists. Data that is written into a removed file is lost when the
+//! process ends, and SQLite does not notice that.
 
 use super::error::StorageError;
 use std::fs;
@@ -19,7 +19,7 @@ impl OpenedFile {
         Ok(Self { path, identity, is_reported: AtomicBool::new(false) })
     }
 
-    /// That it was removed, or another one has its name. Said once in the log.
+    /// Reports that the file was removed or that another file has its name. It is logged once.
     pub(super) fn problem(&self) -> Option<StorageError> {
         if identity(&self.path) == Some(self.identity) {
             return None;

@@ -1,16 +1,16 @@
-//! A connection with what is done when it fails.
+//! A connection to a database, and how its failures are handled.
 
 use super::error::StorageError;
 use super::health::Health;
 use super::job::Job;
-use crate::durable::Strength;
+use crate::durable::Durability;
 use rusqlite::hooks::Wal;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
-/// Opens the database again after an error of the disk, and succeeds only once everything acknowledged is on the disk and
+/// Opens the database again after an error of the disk. Succeeds only when everything that was acknowledged is on the disk and
 /// something new could be written.
 pub(super) type Repair = Box<dyn FnMut() -> Result<Connection, StorageError> + Send>;
 
@@ -18,27 +18,27 @@ pub(super) struct WriterConnection {
     /// None after an error of the disk, until the repair succeeds.
     connection: Option<Connection>,
     kind: TransactionBehavior,
-    /// What the connection is set to, once this is known.
-    strength: Option<Strength>,
+    /// The setting of the connection, once it is known.
+    durability: Option<Durability>,
     repair: Option<Repair>,
     health: Arc<Health>,
     wal: Option<WalLength>,
 }
 
-/// How long the write-ahead log of a database is that is copied into the file on the storage thread, so that others may make
-/// small changes at once. Clones share it.
+/// The length of a database's write-ahead log. Where it is given, the storage thread copies the log into the file, so that
+/// others may make small changes on their own threads. Clones share it.
 #[derive(Clone, Default)]
 pub(super) struct WalLength(Arc<AtomicI32>);
 
-/// Length of the write-ahead log at which it is copied into the file. Each page is copied once from a long one, however often it
-/// was written; one that is longer takes longer to read after a crash.
+/// Length at which the write-ahead log is copied into the file. From a long log, each page is copied only once, however often
+/// it was written. But a longer log takes longer to read after a crash.
 pub(super) const WAL_BYTES: i32 = 32 << 20;
 pub(super) const PAGE: i32 = 4_096;
 /// How long to wait for another process that is writing.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 impl WalLength {
-    /// From now on it knows how long the log is behind each commit of this connection.
+    /// Notes the length of the write-ahead log after each commit of this connection.
     pub(super) fn watch(&self, connection: &mut Connection) -> rusqlite::Result<()> {
         let pages = self.0.clone();
         connection.wal_hook(Some(move |_: &mut Wal, now| {
@@ -54,13 +54,13 @@ impl WalLength {
 
 /// Why no job of a group was done.
 enum GroupError {
-    /// One of them cannot be done, there is no room for it, or another process has the file: nothing has changed, and others
-    /// may succeed.
+    /// A job cannot be done, there is no room for it, or another process has locked the file. Nothing has changed, and other
+    /// jobs may succeed.
     Passing(StorageError),
-    /// What was found in the file cannot be: it is damaged.
+    /// The file contains something that is impossible, so it is damaged.
     Damaged(StorageError),
-    /// After an error of the disk SQLite's memory of the file may be wrong, and so may the kernel's: pages whose write
-    /// failed count as written.
+    /// After an error of the disk, SQLite's memory of the file may be wrong, and so may the kernel's: it treats pages as
+    /// written although their write failed.
     Disk(StorageError),
 }
 
@@ -93,10 +93,10 @@ impl WriterConnection {
         health: Arc<Health>,
         wal: Option<WalLength>,
     ) -> Self {
-        Self { connection: Some(connection), kind, strength: None, repair, health, wal }
+        Self { connection: Some(connection), kind, durability: None, repair, health, wal }
     }
 
-    /// Nothing can be done any more.
+    /// Closes the connection: all later jobs fail.
     pub(super) fn close(&mut self) {
         (self.connection, self.repair, self.wal) = (None, None, None);
     }
@@ -105,8 +105,8 @@ impl WriterConnection {
         self.connection.is_none()
     }
 
-    /// Does all jobs in one transaction. If one of them fails, each is done in its own: that is rare, and savepoints would
-    /// cost every job as much as its work.
+    /// Does all jobs in one transaction. If one of them fails, each is done in a transaction of its own. That is rare, and
+    /// savepoints would double the cost of every job.
     pub(super) fn serve(&mut self, mut jobs: Vec<Box<dyn Job>>) {
         let failed = match self.attempt(&mut jobs) {
             Err(GroupError::Passing(_) | GroupError::Damaged(_)) if jobs.len() > 1 => {
@@ -126,9 +126,10 @@ impl WriterConnection {
         }
     }
 
-    /// Does a job on the thread of whoever wants it done. Returns it if that could take long: then nothing has changed.
+    /// Does a job on the caller's thread. Returns the job if it could take long; then nothing has changed.
     pub(super) fn serve_at_once(&mut self, job: Box<dyn Job>) -> Result<(), Box<dyn Job>> {
-        let is_short = self.wal.as_ref().is_some_and(|wal| !wal.is_long()) && job.strength() == Some(Strength::Process);
+        let is_short =
+            self.wal.as_ref().is_some_and(|wal| !wal.is_long()) && job.durability() == Some(Durability::Process);
         let Some(connection) = self.connection.as_ref().filter(|_| is_short) else { return Err(job) };
         let mut jobs = [job];
         let attempt = match connection.busy_timeout(Duration::ZERO) {
@@ -165,7 +166,7 @@ impl WriterConnection {
                 self.connection = None;
                 self.health.fail(error);
             }
-            // What is left of it can still be read.
+            // The undamaged part of the file can still be read.
             GroupError::Damaged(error) => self.health.fail(error),
             GroupError::Disk(_) | GroupError::Passing(_) => {}
         }
@@ -177,16 +178,16 @@ impl WriterConnection {
             (None, Some(repair)) => {
                 let connection = repair().map_err(GroupError::Disk)?;
                 self.health.heal();
-                self.strength = None;
+                self.durability = None;
                 self.connection.insert(connection)
             }
             (None, None) => return Err(GroupError::Disk(StorageError::Closed)),
         };
-        let Some(strength) = jobs.iter().filter_map(|job| job.strength()).max() else { return Ok(()) };
-        // It cannot be changed inside a transaction.
-        if self.strength != Some(strength) {
-            connection.pragma_update(None, "synchronous", synchronous(strength))?;
-            self.strength = Some(strength);
+        let Some(durability) = jobs.iter().filter_map(|job| job.durability()).max() else { return Ok(()) };
+        // This setting cannot be changed inside a transaction.
+        if self.durability != Some(durability) {
+            connection.pragma_update(None, "synchronous", synchronous(durability))?;
+            self.durability = Some(durability);
         }
         Ok(transact(connection, self.kind, |connection| jobs.iter_mut().try_for_each(|job| job.run(connection)))?)
     }
@@ -199,7 +200,7 @@ fn transact(
     work: impl FnOnce(&Connection) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<()> {
     let run = |sql: &str| connection.prepare_cached(sql)?.execute([]).map(drop);
-    // Of a transaction that could not be rolled back, or whose work has panicked.
+    // A transaction is still open if it could not be rolled back, or if its work has panicked.
     if !connection.is_autocommit() {
         run("ROLLBACK")?;
     }
@@ -214,10 +215,10 @@ fn transact(
     done
 }
 
-/// A commit with `FULL` waits until the disk has the whole write-ahead log, so it keeps all commits before it, too.
-pub(super) fn synchronous(strength: Strength) -> &'static str {
-    match strength {
-        Strength::Process => "NORMAL",
-        Strength::Power => "FULL",
+/// A commit with `FULL` waits until the whole write-ahead log is on the disk, so all earlier commits are kept, too.
+pub(super) fn synchronous(durability: Durability) -> &'static str {
+    match durability {
+        Durability::Process => "NORMAL",
+        Durability::Power => "FULL",
     }
 }

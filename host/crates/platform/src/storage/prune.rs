@@ -8,7 +8,7 @@ const SESSION_SECONDS: i64 = 24 * 3_600;
 const HANDSHAKE_SECONDS: i64 = 120;
 /// How long a response is kept for a client that lost its connection.
 const ANSWER_SECONDS: i64 = 3_600;
-/// Size of all ended streams together. Bounds the file; running streams are bounded by the output limit of their calls.
+/// Size of all ended streams together. Bounds the file. Running streams are bounded by the output limit of their calls.
 const MAX_BYTES: i64 = 256 << 20;
 
 pub(super) fn prune(connection: &Connection, now: i64) -> rusqlite::Result<()> {

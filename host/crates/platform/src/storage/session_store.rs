@@ -1,13 +1,12 @@
-//! The store of sessions and their streams: one file, one connection, one thread.
+//! The store of sessions and their streams, with one file, one connection and one thread.
 //!
-//! Jobs run in the order in which they were queued, and those that wait are committed together, so a burst costs one
-//! commit.
+//! Jobs run in the order in which they are queued. All jobs that wait are committed together, so a burst costs one commit.
 
 use super::error::StorageError;
 use super::worker::{Setup, Worker};
 use super::{open, prune};
 use crate::clock::Clock;
-use crate::durable::Strength;
+use crate::durable::Durability;
 use rusqlite::{Connection, TransactionBehavior};
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +17,7 @@ use std::sync::atomic::AtomicUsize;
 pub struct SessionStore {
     pub(super) worker: Arc<Worker>,
     clock: Arc<dyn Clock>,
-    /// Bytes of calls that are to be stored.
+    /// Bytes of calls that wait to be stored.
     pub(super) queued_calls: Arc<AtomicUsize>,
 }
 
@@ -28,7 +27,7 @@ impl SessionStore {
         let connection = open::open(folder)?;
         let time = clock.clone();
         let upkeep = Arc::new(move |connection: &Connection| prune::prune(connection, seconds(time.as_ref())));
-        let setup = Setup::new(connection, TransactionBehavior::Immediate, Strength::Process);
+        let setup = Setup::new(connection, TransactionBehavior::Immediate, Durability::Process);
         let worker = Arc::new(Worker::start(Setup { upkeep: Some(upkeep), ..setup })?);
         Ok(Self { worker, clock, queued_calls: Arc::default() })
     }

@@ -4,15 +4,15 @@ use super::session_store::SessionStore;
 use super::worker::PendingResult;
 use rusqlite::{Connection, OptionalExtension};
 
-/// Sessions that are suggested for eviction.
+/// How many sessions are suggested for eviction.
 const CANDIDATES: u32 = 16;
 
-/// How many sessions there may be: each takes memory while it is used, and space in the file afterwards.
+/// How many sessions there may be. Each takes memory while it is used, and afterwards space in the file.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionQuota {
-    /// Of all principals together.
+    /// For all principals together.
     pub all: u32,
-    /// Of one principal, so that it cannot lock out others.
+    /// For one principal, so that it cannot lock out others.
     pub own: u32,
 }
 
@@ -20,11 +20,12 @@ pub struct SessionQuota {
 #[derive(Debug, PartialEq)]
 pub enum SessionAdmission {
     Admitted,
-    /// There are too many. These of the principal with the most may make room, those first that have been idle for longest.
+    /// There are too many sessions. These may be evicted, those first that have been idle for longest. They belong to the
+    /// principal with the most sessions, or to the one that asks.
     Full(Vec<StoredSession>),
 }
 
-/// A session and whose it is.
+/// A session and its principal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredSession {
     pub id: String,
@@ -88,7 +89,7 @@ fn admit(
             "SELECT principal, count(*) AS many FROM session GROUP BY principal ORDER BY many DESC, principal LIMIT 1";
         let found = connection.prepare_cached(sql)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         let (largest, many): (String, u32) = found.unwrap_or_default();
-        // Whoever has as many as anybody makes room for its own.
+        // A principal that has as many sessions as any other must evict one of its own.
         let loser = if own >= quota.own || own >= many { principal.to_owned() } else { largest };
         let oldest = "SELECT id FROM session WHERE principal = ?1 ORDER BY used LIMIT ?2";
         let mut oldest = connection.prepare_cached(oldest)?;

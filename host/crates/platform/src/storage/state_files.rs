@@ -1,4 +1,4 @@
-//! The databases in a state folder, for those who check or copy them while a server may be running.
+//! The databases in a state folder, for commands that check or copy them while a server may be running.
 
 use super::error::StorageError;
 use super::{durable_tables, open, token_store, value_tables};
@@ -6,19 +6,19 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::path::Path;
 use std::time::Duration;
 
-/// How long to wait for a server that is writing. Those that have a file for themselves keep it much longer.
+/// How long to wait for a server that is writing. A server that uses a file exclusively keeps it much longer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 pub(super) struct StateFile {
     pub(super) name: &'static str,
-    /// What is in it.
+    /// A description of the contents.
     pub(super) content: &'static str,
     pub(super) format: i64,
-    /// What is counted, with the query that counts it.
+    /// What is counted, each with the query that counts it.
     pub(super) counts: &'static [(&'static str, &'static str)],
-    /// Queries for what contradicts itself: each row is a problem.
+    /// Queries that find contradictions: each row is a problem.
     pub(super) contradictions: &'static [&'static str],
-    /// Whether it is worth a copy.
+    /// Whether the file is worth a copy.
     pub(super) is_copied: bool,
 }
 
@@ -70,16 +70,16 @@ pub(super) const STATE_FILES: &[StateFile] = &[
     },
 ];
 
-/// Opens a file that is there, to read it.
+/// Opens an existing file for reading.
 pub(super) fn read_only(path: &Path) -> Result<Connection, StorageError> {
-    // To read a write-ahead log, SQLite writes the index of it.
+    // SQLite must be able to write: reading a write-ahead log creates its index file.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = Connection::open_with_flags(path, flags).and_then(|connection| {
         connection.busy_timeout(PATIENCE)?;
         connection.pragma_update(None, "query_only", true)?;
         connection.pragma_update(None, "trusted_schema", false)?;
         connection.pragma_update(None, "temp_store", "MEMORY")?;
-        // The first thing that needs a lock on the file.
+        // This is the first statement that needs a lock on the file.
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(connection)
     });

@@ -6,21 +6,21 @@ use super::worker::{PendingResult, RejectedJob};
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::sync::atomic::Ordering;
 
-/// Size that is counted for a stream without events, so that many empty ones count too.
+/// Bytes that a stream without events counts, so that many empty streams count too.
 const STREAM_BYTES: u32 = 512;
-/// Ended streams that are kept per session. A client with more sends requests without reading responses.
+/// Ended streams that are kept per session. A client that has more sends requests without reading the responses.
 const KEPT_ENDED: u32 = 64;
-/// One page of events for a reader that catches up. Bounds its memory.
+/// Limits of one page of events, for a reader that catches up. Bounds its memory.
 const PAGE_EVENTS: u32 = 64;
 const PAGE_BYTES: usize = 1 << 20;
 
-/// Bytes of calls that wait to be stored. Nobody waits until they are: bounds what a slow disk makes the host hold.
+/// Bytes of calls that wait to be stored. Nobody waits until they are stored, so this bounds the memory that a slow disk costs.
 const MAX_QUEUED_CALLS: usize = 16 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamKey(i64);
 
-/// What is known of a stream.
+/// What the store knows about a stream.
 #[derive(Debug, PartialEq)]
 pub struct StreamRecord {
     pub key: StreamKey,
@@ -33,11 +33,11 @@ pub struct StreamRecord {
     pub ended: bool,
 }
 
-/// A stream whose call waits for its client, and goes on in whatever process the client comes back to.
+/// A stream whose call waits for its client. The call continues in whichever process the client returns to.
 pub struct WaitingStream {
     pub token: String,
     pub record: StreamRecord,
-    /// What is needed to go on with the call.
+    /// The data that is needed to continue the call.
     pub call: Vec<u8>,
 }
 
@@ -66,7 +66,7 @@ impl SessionStore {
         self.worker.ask(move |connection| insert(connection, &session, &token, Some(&request)))
     }
 
-    /// The session's own stream and its token; opened if there is none.
+    /// The session's own stream and its token. Opens the stream if there is none.
     pub fn own_stream(&self, session: String, token: String) -> PendingResult<(String, StreamRecord)> {
         self.worker.ask(move |connection| {
             let sql = "SELECT token FROM stream WHERE session = ?1 AND request IS NULL";
@@ -90,8 +90,8 @@ impl SessionStore {
         })
     }
 
-    /// Appends an event; with `end` it is the last one. Events up to `prune` are removed. `done` is called in the order of
-    /// these calls.
+    /// Appends an event, which is the last one if `end` is true. Events up to `prune` are removed. `done` is called in the
+    /// order of these calls.
     pub fn append(
         &self,
         stream: StreamKey,
@@ -129,7 +129,8 @@ impl SessionStore {
         })
     }
 
-    /// Keeps a call that waits for its client, before events that are appended later. False if too much waits to be stored already.
+    /// Stores a call that waits for its client, before any events that are appended later. Returns false if too much waits to
+    /// be stored already.
     pub fn keep_waiting(&self, stream: StreamKey, call: Vec<u8>) -> bool {
         let (bytes, queued) = (call.len(), self.queued_calls.clone());
         if queued.fetch_add(bytes, Ordering::Relaxed) + bytes > MAX_QUEUED_CALLS {
@@ -147,12 +148,12 @@ impl SessionStore {
                 tracing::warn!(%error, "a call that waits for its client ends with this process");
             }
         };
-        // Without a store that works, it is not kept.
+        // If the store is closed, the call is not kept.
         drop(self.worker.tell(job, done));
         true
     }
 
-    /// The call does not wait any more: what is kept of it is outdated.
+    /// Removes the stored call, because it does not wait any more and the stored data is outdated.
     pub fn forget_waiting(&self, stream: StreamKey) -> PendingResult<()> {
         self.worker.ask(move |connection| {
             connection.prepare_cached("DELETE FROM waiting WHERE stream = ?1")?.execute([stream.0]).map(|_| ())
@@ -172,8 +173,8 @@ impl SessionStore {
         })
     }
 
-    /// Ends all streams that a crashed process left open, each with a last event made from the request it answers. Not those
-    /// whose calls wait for their clients.
+    /// Ends all streams that a crashed process left open, each with a last event that is made from its request. Streams whose
+    /// calls wait for their clients stay open.
     pub fn end_abandoned(&self, last_word: impl Fn(&str) -> String + Send + 'static) -> PendingResult<usize> {
         let now = self.now();
         self.worker.ask(move |connection| {

@@ -1,4 +1,4 @@
-//! Sealed credentials by principal and connection. Their content is opaque here.
+//! Sealed credentials by principal and connection. Their content is not interpreted here.
 //!
 //! Several processes of one user may share this file.
 
@@ -50,7 +50,7 @@ impl TokenStore {
         let opened = Connection::open(&path).and_then(|connection| {
             connection.busy_timeout(PATIENCE)?;
             connection.pragma_update(None, "trusted_schema", false)?;
-            // No temporary files in a shared folder.
+            // Avoids temporary files in a shared folder.
             connection.pragma_update(None, "temp_store", "MEMORY")?;
             // Removed credentials are overwritten.
             connection.pragma_update(None, "secure_delete", true)?;
@@ -72,7 +72,7 @@ impl TokenStore {
         .await
     }
 
-    /// Stores a credential, replacing any other.
+    /// Stores a credential and replaces any earlier one.
     pub async fn put(&self, principal: &str, connection: &str, sealed: Vec<u8>) -> Result<(), TokenStoreError> {
         let (principal, name) = (principal.to_owned(), connection.to_owned());
         self.run(move |connection| {
@@ -97,7 +97,7 @@ impl TokenStore {
         work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, TokenStoreError> {
         let connection = self.connection.clone();
-        // After a panic, SQLite has rolled the transaction back.
+        // If the work panics, SQLite rolls the transaction back.
         let done = tokio::task::spawn_blocking(move || work(&connection.lock()));
         let fail = |problem: String| TokenStoreError::Sql { path: self.path.clone(), problem };
         match done.await {

@@ -1,22 +1,22 @@
-//! Key-value data of plugins, by plugin and principal. Values are opaque here.
+//! Key-value data of plugins, by plugin and principal. Values are not interpreted here.
 //!
-//! Several processes of one user may share this file. One thread writes, with one commit for all queued jobs, and one
+//! Several processes of one user may share this file. One thread writes and commits all queued jobs together, and one thread
 //! reads, so that readers do not wait for the disk. A confirmed write is on the disk.
 
 use super::error::StorageError;
 use super::value_tables::{FILE, open_values};
 use super::worker::{PendingResult, Setup, Worker};
-use crate::durable::Strength;
+use crate::durable::Durability;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Whose values these are. What an owner with a label writes is found only by owners whose label has all its lines.
+/// The owner of values. A value that is written under a label is found only by owners whose label has all lines of that one.
 #[derive(Debug, Clone)]
 pub struct ValueOwner {
     pub plugin: String,
     pub principal: String,
-    /// Lines in order; empty for most.
+    /// The label's lines, in order; empty for most owners.
     pub label: String,
 }
 
@@ -46,20 +46,20 @@ pub struct ValueQuota {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PutOutcome {
     Done(u64),
-    /// The precondition failed.
+    /// The precondition did not hold.
     Conflict,
-    /// Over the quota of this many bytes.
+    /// The write would exceed the quota of this many bytes.
     TooLarge(u64),
-    /// Over the quota of this many keys.
+    /// The write would exceed the quota of this many keys.
     TooMany(u64),
 }
 
-/// How many values there are of one plugin.
+/// How many values one plugin has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValueCount {
     pub plugin: String,
     pub values: u64,
-    /// How many of them have some.
+    /// How many principals have at least one of them.
     pub principals: u64,
 }
 
@@ -75,8 +75,8 @@ impl ValueStore {
     pub fn open(folder: &Path) -> Result<Self, StorageError> {
         let (writer, reader) = open_values(folder)?;
         Ok(Self {
-            reads: Arc::new(Worker::start(Setup::new(reader, TransactionBehavior::Deferred, Strength::Power))?),
-            writes: Arc::new(Worker::start(Setup::new(writer, TransactionBehavior::Immediate, Strength::Power))?),
+            reads: Arc::new(Worker::start(Setup::new(reader, TransactionBehavior::Deferred, Durability::Power))?),
+            writes: Arc::new(Worker::start(Setup::new(writer, TransactionBehavior::Immediate, Durability::Power))?),
         })
     }
 
@@ -88,8 +88,8 @@ impl ValueStore {
         })
     }
 
-    /// Stores a value if the precondition holds and the quota allows it. A value that takes no more space than before is
-    /// always allowed, even if the quota has shrunk.
+    /// Stores a value if the precondition holds and the quota allows it. A value that takes no more space than before is always
+    /// allowed, even if the quota has become smaller.
     pub fn put(
         &self,
         owner: ValueOwner,
@@ -114,7 +114,7 @@ impl ValueStore {
         })
     }
 
-    /// Removes a value; whether there was one.
+    /// Removes a value. Returns whether there was one.
     pub fn remove(&self, owner: ValueOwner, key: String, room: ValueQuota) -> PendingResult<Result<bool, PutOutcome>> {
         self.writes.ask(move |connection| {
             let (own, parts) = (own_part(connection, &owner)?, visible_parts(connection, &owner)?);
@@ -123,7 +123,7 @@ impl ValueStore {
             }
             let others: Vec<i64> = parts.into_iter().filter(|part| *part != own.id).collect();
             if newest(connection, &others, &key)?.is_some() {
-                // Those who see only the other part still find it there.
+                // Owners who see only the other part still find the value there.
                 let hidden = write(connection, own, &key, None, room)?;
                 return Ok(if let PutOutcome::Done(_) = hidden { Ok(true) } else { Err(hidden) });
             }
@@ -139,7 +139,7 @@ impl ValueStore {
         self.reads.ask(move |connection| {
             let parts = visible_parts(connection, &owner)?;
             let parts = parts.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
-            // With `max`, SQLite takes the other columns from the row that has the maximum.
+            // With `max`, SQLite takes the other columns from the row with the maximum.
             let sql = format!(
                 "SELECT key FROM (SELECT key, value IS NULL AS gone, max(changed) FROM item
                     WHERE part IN ({parts}) AND key >= ?1 AND key < ?2 AND key > ?3 GROUP BY key)
@@ -152,12 +152,12 @@ impl ValueStore {
         })
     }
 
-    /// Whether there is a file in the state folder.
+    /// Whether the state folder has such a file.
     pub fn is_there(folder: &Path) -> bool {
         folder.join(FILE).exists()
     }
 
-    /// What there is of a plugin, and of those whose names are its own with `@` and more.
+    /// Counts the values of a plugin, and of those whose names consist of its name, `@` and more.
     pub fn count(&self, plugin: String) -> PendingResult<Vec<ValueCount>> {
         self.reads.ask(move |connection| {
             let sql = "SELECT plugin, sum(keys), count(DISTINCT principal) FROM part
@@ -202,7 +202,7 @@ fn newest(connection: &Connection, parts: &[i64], key: &str) -> rusqlite::Result
     Ok(newest)
 }
 
-/// Writes an item of the owner's own part, if the quota allows it.
+/// Writes an item to the owner's own part, if the quota allows it.
 fn write(
     connection: &Connection,
     own: Part,
@@ -228,7 +228,7 @@ fn write(
     Ok(PutOutcome::Done(version))
 }
 
-/// What an owner has under its own label.
+/// What an owner has stored under its own label.
 struct Part {
     id: i64,
     bytes: u64,
@@ -236,8 +236,8 @@ struct Part {
     version: u64,
 }
 
-/// Creates it if it is new. Its versions begin somewhere else than those of other parts, so that none is mistaken for one
-/// of theirs.
+/// Returns the owner's own part, and creates it if it is new. The versions of a part with a label begin at a random number, so
+/// that they are not mistaken for versions of other parts.
 fn own_part(connection: &Connection, owner: &ValueOwner) -> rusqlite::Result<Part> {
     let ValueOwner { plugin, principal, label } = owner;
     let sql = "INSERT INTO part (plugin, principal, label, version)
@@ -250,7 +250,7 @@ fn own_part(connection: &Connection, owner: &ValueOwner) -> rusqlite::Result<Par
     connection.prepare_cached(sql)?.query_row(params![plugin, principal, label], row)
 }
 
-/// The parts whose labels have no line that the owner's has not.
+/// The parts whose label has only lines that the owner's label has, too.
 fn visible_parts(connection: &Connection, owner: &ValueOwner) -> rusqlite::Result<Vec<i64>> {
     let sql = "SELECT id, label FROM part WHERE plugin = ?1 AND principal = ?2";
     let mut select = connection.prepare_cached(sql)?;

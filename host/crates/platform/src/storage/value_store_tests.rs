@@ -90,10 +90,10 @@ async fn what_is_written_under_a_label_changes_nothing_for_those_without_it() {
     assert_eq!(value(&both, "secret").await, Some(81));
     assert_eq!(keys(&plain).await, ["gone", "k"]);
     assert_eq!(keys(&a).await, ["k", "secret"]);
-    // Neither the quota nor the versions nor the answers of the others depend on it.
+    // Neither the quota nor the versions nor the answers of the other owners depend on it.
     assert_eq!(put(&values, &plain, "secret", 80, PutCondition::Nothing).await, PutOutcome::Done(3));
     assert_eq!(remove(&b, "nothing").await, Ok(false));
-    // The newest wins.
+    // The newest value wins.
     put(&values, &plain, "k", 5, PutCondition::Any).await;
     assert_eq!((value(&a, "k").await, value(&a, "secret").await), (Some(5), Some(80)));
     let seen = values.get(plain.clone(), "k".into()).await.unwrap().unwrap();

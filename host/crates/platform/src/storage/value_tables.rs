@@ -1,4 +1,4 @@
-//! The file of plugins' values: its tables, and the conversion of the format before.
+//! The file of the values of plugins: its tables, and the conversion from the previous format.
 
 use super::error::StorageError;
 use super::open::{make, private};
@@ -7,14 +7,14 @@ use std::path::Path;
 use std::time::Duration;
 
 pub(super) const FILE: &str = "values.db";
-/// Format of the tables.
+/// Version of the format of the tables.
 pub(super) const FORMAT: i64 = 2;
 /// How long to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A part stays when its last value is removed: versions must not be reused, or a compare-and-swap could mistake a new
-/// value for an old one. `changed` orders the changes of all parts and is shown to nobody: whoever saw it would learn how
-/// often others write.
+/// A part is kept when its last value is removed: versions must not be reused, or a compare-and-swap could mistake a new value
+/// for an old one. `changed` orders the changes of all parts. It is never shown, because it would reveal how often others
+/// write.
 const TABLES: &str = "
 CREATE TABLE part (
     id INTEGER PRIMARY KEY,
@@ -51,8 +51,8 @@ DROP TABLE value;
 DROP TABLE owner;
 ";
 
-/// Opens the file in the state folder and creates both if they are missing, private to this user: a connection that writes,
-/// and one that only reads. Blocks.
+/// Opens the file in the state folder and creates both if they are missing, private to this user. Returns a connection that
+/// writes and one that only reads. Blocks.
 pub(super) fn open_values(folder: &Path) -> Result<(Connection, Connection), StorageError> {
     private(folder)?;
     let path = folder.join(FILE);

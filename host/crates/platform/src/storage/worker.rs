@@ -4,7 +4,7 @@ use super::error::StorageError;
 use super::health::Health;
 use super::job::{Afterwards, DatabaseJob, Job};
 use super::owner::{Repair, WalLength, WriterConnection};
-use crate::durable::Strength;
+use crate::durable::Durability;
 use crate::sync::Mutex;
 use rusqlite::{Connection, TransactionBehavior};
 use std::pin::Pin;
@@ -15,13 +15,13 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// Jobs per commit. Bounds how long the first one waits for the last.
+/// Maximum number of jobs per commit. Bounds how long the first one waits for the last one.
 const GROUP: usize = 256;
-/// How often maintenance runs when idle.
+/// How often maintenance runs while the worker is idle.
 const PRUNE_EVERY: Duration = Duration::from_secs(5);
 /// How often an idle worker tries to repair its database.
 const REPAIR_EVERY: Duration = Duration::from_secs(1);
-/// Jobs after which maintenance runs at the latest. Bounds what accumulates in between.
+/// Maintenance runs at the latest after this many jobs. Bounds what accumulates between two runs.
 const PRUNE_AFTER: usize = 4_096;
 
 /// A job that runs regularly.
@@ -29,40 +29,40 @@ pub(super) type RegularJob = Arc<dyn Fn(&Connection) -> rusqlite::Result<()> + S
 
 enum Order {
     Job(Box<dyn Job>),
-    /// Close the file, then confirm.
+    /// Closes the file and then confirms that.
     Close(oneshot::Sender<()>),
 }
 
 pub(super) struct Worker {
     orders: Sender<Order>,
-    strength: Strength,
+    durability: Durability,
     owner: Arc<Mutex<WriterConnection>>,
-    /// Orders that the thread has not begun to do.
+    /// How many orders the thread has not started yet.
     queued: Arc<AtomicUsize>,
 }
 
-/// What a worker needs to know of its database.
+/// What a worker needs to know about its database.
 pub(super) struct Setup {
     pub(super) connection: Connection,
     /// Each group of jobs is a transaction of this kind.
     pub(super) kind: TransactionBehavior,
-    /// Of jobs that do not say another.
-    pub(super) strength: Strength,
+    /// For jobs that do not choose their own.
+    pub(super) durability: Durability,
     pub(super) upkeep: Option<RegularJob>,
     /// Opens the database again after an error of the disk.
     pub(super) repair: Option<Repair>,
     pub(super) health: Arc<Health>,
-    /// Of a database in which small changes may be made at once.
+    /// Given for a database in which small changes may be made on the caller's thread.
     pub(super) wal: Option<WalLength>,
 }
 
 impl Setup {
-    pub(super) fn new(connection: Connection, kind: TransactionBehavior, strength: Strength) -> Self {
-        Self { connection, kind, strength, upkeep: None, repair: None, health: Arc::default(), wal: None }
+    pub(super) fn new(connection: Connection, kind: TransactionBehavior, durability: Durability) -> Self {
+        Self { connection, kind, durability, upkeep: None, repair: None, health: Arc::default(), wal: None }
     }
 }
 
-/// The result of a job. The job runs whether or not anybody waits for it.
+/// The result of a job. The job runs even if nobody waits for it.
 #[must_use = "the result says whether it was kept"]
 pub struct PendingResult<T>(oneshot::Receiver<Result<T, StorageError>>);
 
@@ -74,7 +74,7 @@ impl<T> Future for PendingResult<T> {
     }
 }
 
-/// A job that came after the store was closed. Dropping it calls the job's `done`, so it must not be dropped under a lock
+/// A job that was queued after the store was closed. Dropping it calls the job's `done`, so it must not be dropped under a lock
 /// that `done` takes.
 #[must_use = "the asker is told when it is dropped"]
 pub struct RejectedJob(#[allow(dead_code, reason = "it is only to be dropped")] SendError<Order>);
@@ -83,7 +83,7 @@ impl Worker {
     /// Starts the thread.
     pub(super) fn start(setup: Setup) -> Result<Self, StorageError> {
         let (orders, queue) = channel();
-        let Setup { connection, kind, strength, upkeep, repair, health, wal } = setup;
+        let Setup { connection, kind, durability, upkeep, repair, health, wal } = setup;
         let owner = Arc::new(Mutex::new(WriterConnection::new(connection, kind, repair, health, wal)));
         let queued = Arc::<AtomicUsize>::default();
         let (owned, taken) = (owner.clone(), queued.clone());
@@ -91,47 +91,47 @@ impl Worker {
             .name("storage".into())
             .spawn(move || run(&owned, &queue, &taken, upkeep.as_ref()))
             .map_err(|error| StorageError::Sql(error.to_string()))?;
-        Ok(Self { orders, strength, owner, queued })
+        Ok(Self { orders, durability, owner, queued })
     }
 
-    /// Queues a job. Jobs run in the order of these calls; `done` is called on the storage thread in the same order. The
-    /// queue is bounded by its callers: each waits for its job, so there is about one job per running call.
+    /// Queues a job. Jobs run in the order of these calls, and `done` is called on the storage thread in the same order. The
+    /// callers bound the queue: each waits for its job, so there is about one job per running call.
     pub(super) fn tell<T: Send + 'static>(
         &self,
         job: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
         done: impl FnOnce(Result<T, StorageError>) + Send + 'static,
     ) -> Option<RejectedJob> {
-        self.tell_with(self.strength, job, done)
+        self.tell_with(self.durability, job, done)
     }
 
-    /// Queues a job whose change must survive so much.
+    /// Queues a job whose change must survive what `durability` says.
     pub(super) fn tell_with<T: Send + 'static>(
         &self,
-        strength: Strength,
+        durability: Durability,
         job: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
         done: impl FnOnce(Result<T, StorageError>) + Send + 'static,
     ) -> Option<RejectedJob> {
-        self.queue(Box::new(DatabaseJob::new(strength, job, done)))
+        self.queue(Box::new(DatabaseJob::new(durability, job, done)))
     }
 
-    /// The same for a change that takes microseconds: it is made on this thread if it is the next one and has nothing to wait for.
-    /// Waking another thread takes longer.
+    /// Does the same for a change that takes microseconds. It is made on the caller's thread if nothing is queued before it and
+    /// it need not wait, because waking another thread takes longer.
     pub(super) fn tell_at_once<T: Send + 'static>(
         &self,
-        strength: Strength,
+        durability: Durability,
         job: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
         done: impl FnOnce(Result<T, StorageError>) + Send + 'static,
     ) -> Option<RejectedJob> {
-        let mut job: Box<dyn Job> = Box::new(DatabaseJob::new(strength, job, done));
-        // Whatever is queued before that has been counted, and is done under this lock.
+        let mut job: Box<dyn Job> = Box::new(DatabaseJob::new(durability, job, done));
+        // Everything that was queued before is counted, and the storage thread does it under this lock.
         if let Some(mut owner) = self.owner.try_lock()
             && self.queued.load(Ordering::Acquire) == 0
         {
             job = match owner.serve_at_once(job) {
                 Ok(()) if !owner.needs_repair() => return None,
-                // The thread does not know yet that it has to repair the database.
+                // This order wakes the storage thread, which does not know yet that it must repair the database.
                 Ok(()) => Box::new(Afterwards::new(drop)),
-                // It keeps its turn.
+                // The job is queued now, so it keeps its place in the order.
                 Err(refused) => refused,
             };
             return self.queue(job);
@@ -139,7 +139,7 @@ impl Worker {
         self.queue(job)
     }
 
-    /// Calls `done` once all jobs that are queued now have been reported. It fails if the database cannot be used.
+    /// Calls `done` once all jobs that are queued now have been reported. `done` gets an error if the database cannot be used.
     pub(super) fn afterwards(
         &self,
         done: impl FnOnce(Result<(), StorageError>) + Send + 'static,
@@ -158,7 +158,7 @@ impl Worker {
     ) -> PendingResult<T> {
         let (done, pending) = oneshot::channel();
         drop(self.tell(job, move |result| {
-            // The caller may not wait for it.
+            // The caller may not wait for the result.
             let _ = done.send(result);
         }));
         PendingResult(pending)
@@ -201,7 +201,7 @@ fn run(owner: &Mutex<WriterConnection>, queue: &Receiver<Order>, queued: &Atomic
         {
             let mut owner = owner.lock();
             queued.fetch_sub(jobs.len(), Ordering::Release);
-            // Without jobs it only repairs what needs it.
+            // Without jobs, this only repairs the database if it needs that.
             owner.serve(jobs);
         }
         if let Some(upkeep) = upkeep.filter(|_| close.is_none() && (idle || since_pruned >= PRUNE_AFTER)) {
@@ -213,7 +213,7 @@ fn run(owner: &Mutex<WriterConnection>, queue: &Receiver<Order>, queued: &Atomic
                 }
             };
             owner.lock().serve(vec![Box::new(DatabaseJob::new(
-                Strength::Process,
+                Durability::Process,
                 move |connection: &Connection| upkeep(connection),
                 told,
             ))]);

@@ -1,5 +1,5 @@
-//! Characters that are unsafe in text for people and models: those that control a terminal, and those that only one of
-//! them can see.
+//! Characters that are unsafe in text for people and models: those that control a terminal, and those that only people or only
+//! models can see.
 
 use std::borrow::Cow;
 use unicode_properties::{GeneralCategory, UnicodeEmoji, UnicodeGeneralCategory};
@@ -9,9 +9,8 @@ const EMOJI_STYLE: char = '\u{fe0f}';
 const JOINER: char = '\u{200d}';
 const KEYCAP: char = '\u{20e3}';
 
-/// Whether it is a control character, or changes or hides what a reader sees: formatting (bidirectional, zero-width,
-/// tags), line separators, variation selectors, invisible letters, and characters without a meaning (private use,
-/// unassigned).
+/// Whether it is a control character, or one that changes or hides what a reader sees: formatting (bidirectional, zero-width,
+/// tags), line separators, variation selectors, invisible letters, and characters without a meaning (private use, unassigned).
 pub fn is_unsafe(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_control();
@@ -56,8 +55,8 @@ pub fn is_unsafe(c: char) -> bool {
         }
 }
 
-/// The unsafe characters of a text, each with its byte offset. Selectors and joiners are safe as part of an emoji: one
-/// selector after an emoji, a joiner between two. Elsewhere they could hide data.
+/// The unsafe characters of a text, each with its byte offset. A selector is safe after an emoji, and a joiner is safe between
+/// two emojis. In other places they could hide data.
 pub fn unsafe_characters(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
     let mut before = None;
     let mut rest = text.char_indices().peekable();
@@ -74,8 +73,8 @@ pub fn unsafe_characters(text: &str) -> impl Iterator<Item = (usize, char)> + '_
     })
 }
 
-/// Makes untrusted text safe for a log line or a terminal: control characters, which could forge records or control the
-/// terminal, and invisible formatting characters are escaped.
+/// Makes untrusted text safe for a log line or a terminal. Escapes control characters, which could forge records or control the
+/// terminal, and invisible formatting characters.
 pub fn printable(text: &str) -> Cow<'_, str> {
     let mut unsafe_ones = unsafe_characters(text).peekable();
     if unsafe_ones.peek().is_none() {
@@ -97,11 +96,11 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// The same for JSON, whose values stay as they are: JSON itself escapes control characters below U+0020 only. Line feeds between values
-/// are kept.
+/// Does the same for JSON, without changing its values: JSON itself escapes only the control characters below U+0020. Line
+/// feeds between values are kept.
 pub fn escape_json(text: &str) -> Cow<'_, str> {
     let is_unsafe = |c: char| c != '\n' && is_unsafe(c);
-    // Nearly all records of a journal are plain.
+    // Nearly all records of the audit log are plain ASCII.
     if text.bytes().all(|b| matches!(b, b' '..=b'~' | b'\n')) || !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
     }
@@ -139,7 +138,7 @@ mod tests {
         for text in bad.split(' ') {
             assert_eq!(unsafe_characters(text).count(), 1, "{}", text.escape_unicode());
         }
-        // Every character of the ranges that are used to smuggle text.
+        // All characters of the ranges that are used to smuggle text.
         let ranges = ['\u{e0000}'..='\u{e0fff}', '\u{fe00}'..='\u{fe0f}', '\u{2060}'..='\u{206f}', '\u{0}'..='\u{1f}'];
         assert!(ranges.into_iter().flatten().all(is_unsafe));
     }

@@ -16,7 +16,7 @@ pub(super) type Labels<const N: usize> = [(&'static str, LabelValue); N];
 pub(super) type Times = Family<Labels<1>, Histogram, fn() -> Histogram>;
 pub(super) type Seconds = Counter<f64, AtomicU64>;
 
-/// The value of a label: a constant, or a word that the plugin or the operator chose.
+/// The value of a label: a constant, or a word that the plugin or the operator has chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum LabelValue {
     Ours(&'static str),
@@ -50,7 +50,7 @@ pub(super) struct Families {
     pub(super) open_circuits: Family<Labels<1>, Gauge>,
 }
 
-/// Buckets from 0.1 ms to half an hour: calls may wait for people.
+/// Buckets from 0.1 ms to half an hour, because calls may wait for people.
 fn of_calls() -> Histogram {
     Histogram::new([0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 120.0, 600.0, 1800.0])
 }
@@ -80,7 +80,7 @@ impl Families {
     }
 }
 
-/// Registers a metric of the list.
+/// Registers a metric with its description from the list.
 pub(super) fn add<M: Registered + Clone>(registry: &mut Registry, name: &str, metric: M) -> M {
     let help = METRICS.iter().find(|metric| metric.name == name).map_or("", |metric| metric.help);
     registry.register(name, help, metric.clone());

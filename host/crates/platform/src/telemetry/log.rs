@@ -1,4 +1,4 @@
-//! Logging to stderr, as text or as JSON with one object per line.
+//! Logging to stderr, either as text or as JSON with one object per line.
 
 use super::characters::printable;
 use crate::text::{truncate, truncate_with};
@@ -14,12 +14,12 @@ use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::fmt::{FmtContext, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
-/// Longest line as text, and longest field as JSON, in bytes. Guests and clients choose some texts; this bounds what each
-/// line of theirs takes of the operator's disk.
+/// Longest line as text, and longest field as JSON, in bytes. Guests and clients choose some of the texts, so this bounds how
+/// much of the operator's disk each of their lines takes.
 const MAX_LINE: usize = 16 << 10;
 
-/// Comes before the operator's filter, which may overrule it: that library warns of each request that a guest makes wrongly,
-/// and nobody counts its lines.
+/// Comes before the operator's filter, which may override it. This library logs a warning for each malformed request of a
+/// guest, and no limit counts these lines.
 const QUIET: &str = "wasmtime_wasi_http=error";
 
 /// How log lines are written.
@@ -31,7 +31,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// The configured format; logging begins before the configuration is read.
+/// The configured format. It is unset at first, because logging begins before the configuration is read.
 static CHOSEN: OnceLock<LogFormat> = OnceLock::new();
 
 /// Sets the format of log lines, once.
@@ -39,7 +39,7 @@ pub fn set_log_format(format: LogFormat) {
     let _ = CHOSEN.set(format);
 }
 
-/// Starts logging, in colour or not. `filter` is in the syntax of `tracing_subscriber`, such as `info,guest=debug`.
+/// Starts logging, with or without colours. `filter` has the syntax of `tracing_subscriber`, such as `info,guest=debug`.
 pub fn init(filter: &str, colored: bool) -> Result<(), String> {
     let filter = EnvFilter::try_new(format!("{QUIET},{filter}"))
         .map_err(|error| format!("`{filter}` is no log filter: {error}"))?;
@@ -47,7 +47,8 @@ pub fn init(filter: &str, colored: bool) -> Result<(), String> {
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(colored)
-        // It would say so on stderr, and panic there: a server goes on when nobody reads its log any more.
+        // Internal errors would be written to stderr, which panics if nobody reads it: a server must go on without a reader of
+        // its log.
         .log_internal_errors(false)
         .event_format(Chosen(Format::default().with_ansi(colored)))
         .try_init()
@@ -64,12 +65,12 @@ pub fn init(filter: &str, colored: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether this is the panic of a print whose reader has left, as `head` does: no failure worth a message.
+/// Whether this is the panic of a print whose reader has closed the pipe, as `head` does. That is not worth a message.
 pub fn is_closed_output(message: &str) -> bool {
     message.starts_with("failed printing to std") && message.contains("Broken pipe")
 }
 
-/// Formats lines as configured.
+/// Formats lines in the configured format.
 struct Chosen(Format<Full>);
 
 impl<S, N> FormatEvent<S, N> for Chosen

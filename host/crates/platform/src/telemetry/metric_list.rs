@@ -3,12 +3,12 @@
 /// A metric.
 #[derive(Debug, Clone, Copy)]
 pub struct Metric {
-    /// Without the prefix `portcullis_`; the unit is its last word.
+    /// The name without the prefix `portcullis_`; its last word is the unit.
     pub name: &'static str,
     /// `counter`, `gauge` or `histogram`. The samples of a counter end in `_total`.
     pub kind: &'static str,
     pub labels: &'static [&'static str],
-    /// A sentence without its full stop.
+    /// A sentence without the full stop at its end.
     pub help: &'static str,
 }
 
@@ -16,8 +16,8 @@ const fn metric(name: &'static str, kind: &'static str, labels: &'static [&'stat
     Metric { name, kind, labels, help }
 }
 
-/// All metrics. The values of labels come from the operator, a loaded plugin or the host's code only, so that no client
-/// controls the number of series. `plugin` is the table in the configuration.
+/// All metrics. The values of labels come only from the operator, a loaded plugin or the host's code, so that no client
+/// controls the number of series. `plugin` is the plugin's table in the configuration.
 #[rustfmt::skip]
 pub const METRICS: &[Metric] = &[
     metric("calls", "counter", &["plugin", "tool", "outcome"], "Calls that ended, nested ones too; outcome: ok, error, or the code of the failure"),

@@ -57,12 +57,12 @@ impl Metrics {
         Self { registry, families, levels, compile_seconds, updates: Mutex::default() }
     }
 
-    /// The metrics of one plugin, by its table in the configuration. Looked up once, when it is loaded.
+    /// The metrics of one plugin, which is named by its table in the configuration. Looked up once, when the plugin is loaded.
     pub fn for_plugin(&self, plugin: &str, tools: impl IntoIterator<Item = impl AsRef<str>>) -> PluginMetrics {
         PluginMetrics::new(self.families.clone(), plugin, tools)
     }
 
-    /// Records the time that compiling a component took.
+    /// Records how long compiling a component took.
     pub fn compiled(&self, took: Duration) {
         self.compile_seconds.observe(took.as_secs_f64());
     }
@@ -91,7 +91,7 @@ impl Default for Metrics {
     }
 }
 
-/// Raises a counter to a total that is counted elsewhere.
+/// Raises a counter to a total that other code counts.
 pub fn raise_to(counter: &Counter, total: u64) {
     counter.inc_by(total.saturating_sub(counter.get()));
 }

@@ -1,4 +1,4 @@
-//! Logs, metrics and traces. Logs go to stderr only, since stdout is the MCP wire.
+//! Logs, metrics and traces. Logs go only to stderr, because stdout carries MCP messages.
 
 mod characters;
 mod families;

@@ -16,7 +16,7 @@ pub fn body(spans: &[Span]) -> Vec<u8> {
 }
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// `SPAN_KIND_INTERNAL`, `SPAN_KIND_CLIENT` and `STATUS_CODE_ERROR`.
+/// The OTLP codes `SPAN_KIND_INTERNAL`, `SPAN_KIND_CLIENT` and `STATUS_CODE_ERROR`.
 const INTERNAL: u8 = 1;
 const CLIENT: u8 = 3;
 const ERROR: u8 = 2;
@@ -46,7 +46,7 @@ fn span(span: &Span) -> Value {
 fn attribute(name: &str, value: Attribute) -> Value {
     let value = match value {
         Attribute::Text(text) => json!({"stringValue": text}),
-        // 64-bit numbers are strings in the JSON of protocol buffers.
+        // The JSON form of protocol buffers writes 64-bit numbers as strings.
         Attribute::Number(number) => json!({"intValue": number.to_string()}),
     };
     json!({"key": name, "value": value})

@@ -1,4 +1,4 @@
-//! The metrics of one plugin. Frequent events are an atomic addition; rare ones look up their labels.
+//! The metrics of one plugin. A frequent event costs one atomic addition; a rare one looks up its labels.
 
 use super::families::{Families, LabelValue, Labels, Seconds};
 use super::usage::ResourceUsage;
@@ -8,7 +8,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Names that are called besides tools.
+/// Names of calls that are not calls of tools.
 const BESIDE_TOOLS: [&str; 3] = ["read-resource", "get-prompt", "complete"];
 
 /// The metrics of one plugin.
@@ -64,12 +64,12 @@ impl PluginMetrics {
         self.in_progress.inc();
     }
 
-    /// The call goes on in another instance, which counts its end.
+    /// Counts that the call stops here and goes on in another instance, which will count its end.
     pub fn suspended(&self) {
         self.in_progress.dec();
     }
 
-    /// Counts the end of a call, however far it came.
+    /// Counts the end of a call, however far the call got.
     pub fn ended(&self, tool: &str, outcome: &'static str, used: &ResourceUsage) {
         self.in_progress.dec();
         let known = self.tools.iter().find(|known| &*known.name == tool);
@@ -121,7 +121,7 @@ impl PluginMetrics {
         self.families.http_requests.get_or_create(&[self.label(), ("status", LabelValue::Ours(status))]).inc();
     }
 
-    /// Counts a request that a secret was put into.
+    /// Counts a request that contained a secret.
     pub fn used_secret(&self) {
         self.secrets.inc();
     }

@@ -1,7 +1,7 @@
-//! Traces of calls with W3C Trace Context: one span for the call, and one for each operation outside it. Names and
-//! attributes follow OpenTelemetry's conventions where there are some, and begin with `portcullis.` otherwise.
+//! Traces of calls with W3C Trace Context: one span for the call, and one for each operation outside of it. Names and
+//! attributes follow the conventions of OpenTelemetry where there are some. All others begin with `portcullis.`.
 //!
-//! Without a collector no spans are created and the clock is not read.
+//! Without a collector, no spans are created and the clock is not read.
 
 use crate::random::unique_id;
 use crate::text::truncate_chars;
@@ -21,11 +21,11 @@ pub struct Span {
     pub place: SpanContext,
     /// The parent span; 0 for none.
     pub parent: u64,
-    /// The operation. Like the label of a metric, never a word that a client chooses.
+    /// The operation. As in the labels of metrics, it is never a word that a client chooses.
     pub name: Cow<'static, str>,
     /// Whether it waits for something outside this process.
     pub outward: bool,
-    /// Since 1970, as `end`.
+    /// Time since 1970, as is `end`.
     pub start: Duration,
     pub end: Duration,
     /// Why it failed, if it did.
@@ -60,7 +60,7 @@ pub struct SpanContext {
 }
 
 impl SpanContext {
-    /// Parses a `traceparent`; the flag says whether the caller samples the trace.
+    /// Parses a `traceparent`. The flag is true if the caller samples the trace.
     pub fn parse(text: &str) -> Option<(Self, bool)> {
         let mut parts = text.split('-');
         let mut next = |digits: usize| {
@@ -71,7 +71,7 @@ impl SpanContext {
         let trace = u128::from_str_radix(trace, 16).ok().filter(|id| *id != 0)?;
         let span = u64::from_str_radix(span, 16).ok().filter(|id| *id != 0)?;
         let sampled = u8::from_str_radix(flags, 16).ok()? & 1 == 1;
-        // Later versions may have more fields; the first has not.
+        // Later versions of the format may have more fields, but the first one does not.
         let ends = parts.next().is_none();
         (version != "ff" && (version != "00" || ends)).then_some((Self { trace, span }, sampled))
     }
@@ -129,25 +129,25 @@ impl Tracer {
         }
     }
 
-    /// Spans that were not sent.
+    /// Number of spans that were not sent.
     pub fn lost(&self) -> u64 {
         self.0.as_ref().map_or(0, |inner| inner.lost.load(Ordering::Relaxed))
     }
 }
 
-/// Never 0, which stands for none.
+/// Never returns 0, which stands for no span.
 fn span_id() -> u64 {
     (unique_id() as u64).max(1)
 }
 
-/// A running span; it ends when dropped.
+/// A running span, which ends when it is dropped.
 pub struct ActiveSpan {
     tracer: Tracer,
     span: Option<Span>,
 }
 
 impl ActiveSpan {
-    /// For children of this span.
+    /// The context that children of this span need.
     pub fn place(&self) -> Option<SpanContext> {
         self.span.as_ref().map(|span| span.place)
     }
@@ -159,7 +159,7 @@ impl ActiveSpan {
         }
     }
 
-    /// Adds the subject to the span's name: a word of the configuration or of a loaded plugin.
+    /// Adds the subject to the span's name. It must be a word of the configuration or of a loaded plugin.
     pub fn with_subject(mut self, subject: &str) -> Self {
         if let Some(span) = &mut self.span {
             span.name = format!("{} {subject}", span.name).into();

@@ -32,7 +32,7 @@ pub(super) struct AdmittedCall {
     /// Taken when the end is reported.
     permit: Option<BreakerPermit>,
     clock: Arc<dyn Clock>,
-    /// Only of a root call.
+    /// Set only for a root call.
     pub(super) root: Option<(Arc<RootSlot>, CallNumber)>,
 }
 
@@ -84,7 +84,7 @@ impl Admission {
         }
     }
 
-    /// What a root call asks of the slots.
+    /// The request of a root call for a slot, under the limits of its plugin.
     pub(super) fn slot_request(plugin: &Plugin, principal: &Principal) -> SlotRequest {
         let Limits { concurrent, queue, .. } = *plugin.spec.limits;
         SlotRequest { principal: principal.clone(), plugin: plugin.id().clone(), concurrent, queue }
@@ -105,7 +105,8 @@ fn busy(full: QueueFull) -> CallError {
 }
 
 impl AdmittedCall {
-    /// Reports how the call ended. What it has seen since it began decides who may notice.
+    /// Reports how the call ended. If a nested call has seen more private origins since it began, the report goes to the
+    /// circuit that only calls with the same knowledge notice.
     pub(super) fn finish<T>(&mut self, result: &Result<T, CallError>, lineage: Option<&Lineage>) {
         let Circuit { target, principal, knows, .. } = &self.circuit;
         if let Some(lineage) =

@@ -22,7 +22,7 @@ pub struct Answer {
     pub structured: Option<StructuredContent>,
     /// Whether the tool reports an error of its own.
     pub is_error: bool,
-    /// What another server says in `_meta`; nothing in it is in the host's name.
+    /// The `_meta` of another server's answer, without keys of the host's namespace.
     pub meta: Map<String, Value>,
 }
 
@@ -60,16 +60,16 @@ pub enum CallAnswer {
 /// A finished call.
 pub struct FinishedCall<A = CallAnswer> {
     pub result: Result<A, CallError>,
-    /// Whether its tool was asked, so that it may have done something. Where the host refused the call, it was not.
+    /// Whether the call reached its tool, which may then have had effects. False if the host refused the call before that.
     pub has_begun: bool,
     pub usage: CallUsage,
-    /// What another server says in `_meta` of an answer that is no tool's; nothing in it is in the host's name.
+    /// The same for an answer of another server that is not a tool's.
     pub meta: Map<String, Value>,
     /// Client abilities that the call needed and the client did not declare.
     pub missing_abilities: Abilities,
     /// Whether it needed to call tools of a client that declared none.
     pub missing_tools: bool,
-    /// What a tool was refused of files. It may have taken that for an empty folder, and said nothing of it.
+    /// The file accesses that the tool was refused. It may have taken a refusal for an empty folder and not have reported it.
     pub refused_files: Vec<Denial>,
     /// What it used of its sandbox.
     pub uses: SandboxUses,
@@ -105,7 +105,7 @@ impl FinishedCall {
             self;
         let result = result.and_then(|answer| match answer {
             CallAnswer::Tool(answer) => Ok(answer),
-            // A tool answers as a tool.
+            // The call of a tool is never answered with anything else.
             CallAnswer::Resource(_) | CallAnswer::Prompt(_) | CallAnswer::Completion(_) => Err(CallError::Internal),
         });
         FinishedCall { result, has_begun, usage, meta, missing_abilities, missing_tools, refused_files, uses, clean_up }

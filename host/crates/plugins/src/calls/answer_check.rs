@@ -41,7 +41,7 @@ impl AnswerCheck {
             (Self::Completion, GuestAnswer::Completion(answer)) => {
                 check_completion(plugin, imports, answer, usage).map(CallAnswer::Completion)
             }
-            // A function's answer is of its own kind.
+            // Each function answers with its own kind only.
             _ => Err(CallError::Internal),
         }
     }
@@ -56,7 +56,7 @@ fn check_tool_answer(
 ) -> Result<Answer, CallError> {
     let failed = |text| ToolResult { content: vec![Content::text(text)], structured: None, is_error: true };
     let result = match answer {
-        // A program that knows nothing of the host, such as one that was refused a file.
+        // The program may not know the host, such as one that was refused a file, so the host adds what it knows.
         Ok(mut result) if result.is_error => {
             let texts: Vec<_> = result.content.iter().filter_map(Content::as_text).collect();
             let note = note_of_failure(plugin, imports, &texts.join("\n"));

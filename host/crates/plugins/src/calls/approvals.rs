@@ -14,11 +14,12 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
-/// Bytes of the arguments that are shown. Nobody reviews a longer question; a long one could hide what it does in its middle.
+/// The most bytes of arguments that a question shows. Nobody reviews a longer one, and its middle could hide what the call
+/// does.
 const MAX_ARGUMENTS: usize = 4 << 10;
 /// Characters of a tool's description, which its author wrote.
 const MAX_DESCRIPTION: usize = 500;
-/// Kept for the tools of one run that its user approved for the rest of it. Bounds memory; there are not so many tools.
+/// The most tools of one run that are remembered as approved for the rest of it. Bounds memory; no host has so many tools.
 const MAX_APPROVED: usize = 1_000;
 static FORM: LazyLock<Result<FormSchema, String>> = LazyLock::new(|| FormSchema::new(SCHEMA));
 const SCHEMA: &str = r#"{"type":"object","properties":{"allow":{"type":"string","title":"Allow","oneOf":[{"const":"once","title":"This call"},{"const":"all","title":"All calls of this tool in this run"}]}},"required":["allow"]}"#;
@@ -56,7 +57,7 @@ impl ProgramApprovals {
         let message = message(call, tool)?;
         let schema = FORM.clone().map_err(AgentError::Failed)?;
         count_questions(&call.lineage, 1).map_err(AgentError::Exhausted)?;
-        // In a journaled call it is the same whichever instance makes the call.
+        // In a journaled call, the key is the same in every instance that runs the call.
         let key = match call.journal.name() {
             Some(step) => format!("approve-{step}"),
             None => format!("approve-{}", self.next_key.fetch_add(1, Ordering::Relaxed)),
@@ -109,7 +110,7 @@ impl Drop for ApprovalRecord<'_> {
     }
 }
 
-/// Only a clear yes is one.
+/// Only an explicit yes allows the call.
 fn allowed(reply: Option<ClientReply>) -> Result<Allowed, AgentError> {
     let declined = |why: &str| Err(AgentError::Declined(why.to_owned()));
     match reply {

@@ -22,7 +22,7 @@ pub(super) struct InstanceMaker {
     permits: Arc<Semaphore>,
 }
 
-/// The work that one call leaves. Dropping it makes it a task, which this thread gets to after what it does now.
+/// The work that one call leaves. Dropping this spawns the work as a task, which runs after what this thread is doing now.
 pub struct CleanUp(Option<Work>);
 
 struct Work {
@@ -80,7 +80,8 @@ impl Work {
         let Self { maker, plugin, spent_store, call } = self;
         let is_last = maker.idle.is_last(call);
         drop(spent_store);
-        // Before its call begins, an instance has no directories; it could ask for them while it is created.
+        // An instance that is made ahead has no directories yet. A plugin with directories could ask for them while its
+        // instance is created, so none is made ahead for it.
         let Some(code) = plugin.code.loaded().filter(|code| code.wants_ready()) else { return };
         if !is_last || !plugin.authority.mounts().is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! What becomes of an error that a guest reports.
+//! Turns an error that a guest reports into the text or the typed error that the caller gets.
 
 use crate::catalog::Plugin;
 use platform::telemetry::printable;
@@ -14,7 +14,7 @@ pub(super) fn to_error_text(plugin: &Plugin, imports: &CallImports, error: ToolE
         ToolError::InvalidArguments(reason) => Err(CallError::InvalidArguments { reason }),
         ToolError::Cancelled => Err(CallError::Cancelled),
         ToolError::Unsupported(what) => Err(CallError::Unsupported { what }),
-        // Only when the limit on reverse calls is reached: there are limits on other calls too, such as those of a model.
+        // Typed only if the limit on reverse calls is really reached: other calls, such as those of a model, have limits too.
         ToolError::Exhausted(Exhaustion { budget: BudgetKind::Calls, limit })
             if u64::from(imports.agent_tools.calls()) >= limit =>
         {
@@ -38,14 +38,14 @@ pub(super) fn to_error_text(plugin: &Plugin, imports: &CallImports, error: ToolE
     }
 }
 
-/// What the host knows of a failure: which path or request the guest was refused.
+/// A note with what the host knows of a failure: the path or the request that the guest was refused.
 pub(super) fn note_of_failure(plugin: &Plugin, imports: &CallImports, message: &str) -> Option<String> {
     let path_denial = |refused: &RefusedPath| plugin.authority.path_refused(&refused.path, refused.access);
     let denial = imports.refused_path.as_ref().map(path_denial).or_else(|| imports.refused_request.clone());
     denial.or_else(|| unrequested_files(imports, message)).map(|denial| format!("({denial})"))
 }
 
-/// What the call was refused of files, if its plugin requests files: otherwise nobody could grant them.
+/// The file accesses that the call was refused. Only if its plugin requests files: otherwise nobody could grant them.
 pub(super) fn refused_files(imports: &CallImports) -> Vec<Denial> {
     let authority = &imports.scope.authority;
     let paths = if authority.requests_files() { imports.files.ungranted().topmost() } else { Vec::new() };
@@ -54,10 +54,10 @@ pub(super) fn refused_files(imports: &CallImports) -> Vec<Denial> {
     paths.into_iter().chain(inside).map(|(path, access)| authority.path_refused(path, access)).collect()
 }
 
-/// A file that a guest did not find whose plugin requests none. It has no directory: its library says that there is no such file, and
-/// the host hears of no path.
+/// The denial for a file that a guest did not find although its plugin requests no files. Such a guest has no directory, so its
+/// own library reports that there is no such file, and the host never learns the path.
 fn unrequested_files(imports: &CallImports, message: &str) -> Option<Denial> {
-    // The last is written with a capital in C and without one in Go.
+    // The last text lacks its first letter, which is a capital in C and a small one in Go.
     const NOT_FOUND: [&str; 4] =
         ["(os error 44)", "[Errno 44]", "pre-opened file descriptor", "o such file or directory"];
     let authority = &imports.scope.authority;
@@ -74,19 +74,19 @@ fn lineage_error(kind: fn(u32) -> LineageError, limit: u64) -> CallError {
     CallError::Lineage(kind(u32::try_from(limit).unwrap_or(u32::MAX)))
 }
 
-/// The host's own denial for what the guest says it was refused. The remedy never comes from the guest: it could make an
+/// The host's own denial for what the guest reports as refused. The remedy never comes from the guest, which could make an
 /// operator paste any command.
 fn to_denial(plugin: &Plugin, imports: &CallImports, denial: &GuestDenial) -> Option<CallError> {
-    // It becomes part of the host's own sentence.
+    // Made printable, because it becomes part of the host's own sentence.
     let target = printable(&denial.target);
     match denial.capability.as_str() {
         "filesystem" => {
             let access = imports.refused_path.as_ref().map_or(Access::Read, |refused| refused.access);
             Some(CallError::Denied(plugin.authority.path_refused(&target, access)))
         }
-        // Only the host knows which hop of a redirect or which secret it was.
+        // Only the host knows which hop of a redirect or which secret was refused.
         "http" | "secrets" => imports.refused_request.clone().map(CallError::Denied),
-        // A use without a target of its own has only a name.
+        // A capability without a target of its own is parsed from its key alone.
         key => {
             let used = Capability::parse(&format!("{key} {target}")).or_else(|_| Capability::parse(key)).ok();
             let denied = plugin.authority.decide(&used.filter(|used| used.key() == key)?).err();

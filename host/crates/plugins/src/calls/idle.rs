@@ -1,5 +1,5 @@
-//! Detects whether one root call follows the other. Then the next instance is created between them, which shortens the
-//! next call; beside other calls it would take time from them.
+//! Detects whether root calls come one after the other. If so, the next instance is created between two calls, which shortens
+//! the next call; while other calls run, creating it would take time from them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

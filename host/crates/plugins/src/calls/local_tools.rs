@@ -12,7 +12,7 @@ use runtime::imports::{
     AgentError, AgentResult, AgentTool, BudgetKind, ClientLink, Exhaustion, ReverseCall, ReverseOutcome, Tool,
     ToolCaller, ToolResult,
 };
-use runtime::journal::Again;
+use runtime::journal::Repeat;
 use std::sync::Arc;
 
 /// Calls tools of the catalog's agent-side plugins.
@@ -47,8 +47,8 @@ impl ToolCaller for LocalTools {
     }
 
     /// A call that another instance takes up does nothing twice.
-    fn again(&self, _name: &str, _begun: Option<Again>) -> Again {
-        Again::Safe
+    fn again(&self, _name: &str, _begun: Option<Repeat>) -> Repeat {
+        Repeat::Safe
     }
 
     async fn call(&self, call: ReverseCall) -> ReverseOutcome {

@@ -1,4 +1,4 @@
-//! Code mode: the programs that one plugin runs may call what clients may call, too.
+//! Code mode: programs that one plugin runs may also call the tools of all other plugins, as clients may.
 
 use super::approvals::ProgramApprovals;
 use super::local_tools::{self, tools_of};
@@ -9,7 +9,7 @@ use crate::offer::PluginTool;
 use async_trait::async_trait;
 use policy::{ApprovalRule, Origin, PluginId};
 use runtime::imports::{AgentError, AgentTool, ReverseCall, ReverseOutcome, Tool, ToolCaller};
-use runtime::journal::Again;
+use runtime::journal::Repeat;
 use std::sync::{Arc, Weak};
 
 /// The plugin that runs programs, and what these may call.
@@ -17,7 +17,7 @@ pub struct Programs {
     plugin: PluginId,
     rule: ApprovalRule,
     catalog: Arc<CurrentCatalog>,
-    /// Weak: the runner has this.
+    /// Weak, because the runner holds this value.
     runner: Weak<Runner>,
 }
 
@@ -28,7 +28,7 @@ impl Programs {
 }
 
 impl ToolAccess for Programs {
-    /// For the plugin that runs programs, the tools of all other plugins as well.
+    /// The plugin that runs programs gets the tools of all other plugins in addition.
     fn of_call(&self, plugin: &PluginId, agent: Arc<dyn ToolCaller>) -> Arc<dyn ToolCaller> {
         match self.runner.upgrade().filter(|_| *plugin == self.plugin) {
             Some(runner) => {
@@ -41,7 +41,7 @@ impl ToolAccess for Programs {
     }
 }
 
-/// The tools that the programs of one call may call: those of plugins, named `<plugin>.<tool>`, and what every plugin may.
+/// The tools that programs of one call may call: those of plugins, named `<plugin>.<tool>`, and those that every plugin may.
 struct ProgramTools {
     plugin: PluginId,
     catalog: Arc<CurrentCatalog>,
@@ -51,8 +51,8 @@ struct ProgramTools {
 }
 
 impl ProgramTools {
-    /// The plugins that clients see. One whose name an agent-side plugin has, too, is left out: the names of its tools would be
-    /// taken for those of the other. So is the plugin itself.
+    /// The plugins that clients see, except this one. A plugin whose name an agent-side plugin has, too, is left out: the names
+    /// of its tools would be taken for those of the other.
     fn plugins<'a>(&'a self, catalog: &'a Catalog) -> impl Iterator<Item = &'a Arc<Plugin>> {
         let is_agent = |plugin: &Plugin| catalog.agent_plugins().iter().any(|it| it.id().name == plugin.id().name);
         catalog.plugins().iter().filter(move |plugin| *plugin.id() != self.plugin && !is_agent(plugin))
@@ -65,8 +65,9 @@ impl ProgramTools {
         Some((plugin.clone(), plugin.tool(tool)?.clone()))
     }
 
-    /// A tool of an agent-side plugin or of an upstream server. None for others: a client approves calls of its own tools itself,
-    /// and who stands in for a tool is asked in any case. What is not there now is not called without approval a moment later.
+    /// A tool of an agent-side plugin or of an upstream server. None for others: a client approves calls of its own tools
+    /// itself, and a user or a model that stands in for a tool is asked in any case. A tool that is missing now is an error, so
+    /// that it cannot be called without approval if it appears a moment later.
     fn find_of_host(&self, name: &str) -> Result<Option<Tool>, AgentError> {
         match self.agent.find(name)? {
             Origin::Component(_) | Origin::Upstream(_) => {
@@ -92,10 +93,10 @@ impl ToolCaller for ProgramTools {
         }
     }
 
-    fn again(&self, name: &str, begun: Option<Again>) -> Again {
+    fn again(&self, name: &str, begun: Option<Repeat>) -> Repeat {
         match self.find_own(name) {
             // As for tools of agent-side plugins: a call that another instance takes up does nothing twice.
-            Some(_) => Again::Safe,
+            Some(_) => Repeat::Safe,
             None => self.agent.again(name, begun),
         }
     }
@@ -116,14 +117,14 @@ impl ToolCaller for ProgramTools {
         let agent = self.agent.clone();
         match self.find_own(&call.name) {
             Some((plugin, tool)) => {
-                // Nobody is asked about what would not run; otherwise the call checks this itself.
+                // The user is not asked about a call that could not run. Without a question, the call checks its arguments.
                 if self.approvals.asks_about(&tool.tool, &call.name)
                     && let Err(reason) = call.arguments.change(|value| tool.accept(value))
                 {
                     return ReverseOutcome::unasked(AgentError::InvalidArguments(reason));
                 }
                 let (parent, id) = (call.parent.clone(), call.context.id.clone());
-                // What it calls in turn is what any plugin may call.
+                // The called tool may in turn call only what every plugin may call.
                 call.agent = agent.clone();
                 let run = async {
                     match self.approvals.approve(&call, &tool.tool).await {

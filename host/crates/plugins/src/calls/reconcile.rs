@@ -20,20 +20,20 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// How long a plugin may take to find out. Bounds how long one that waits for a server which is gone holds up its call.
+/// How long a plugin may take to find out. Bounds how long it delays its call while it waits for a server that is gone.
 const MOST: Duration = Duration::from_secs(10);
 
-/// Asks the plugin of one call. What that does then has limits of its own, those of a call: if it took from the call's, this run
-/// of it would have less left than a later one, which finds the answer in its journal.
+/// Asks the plugin of one call. What the plugin does then has the full limits of a call: if it were taken from the call's own
+/// limits, this run of the call would have less left than a later run, which finds the answer in its journal.
 struct PluginReconciler {
     host: HostParts,
     plugin: Arc<Plugin>,
     context: CallContext,
-    /// Of the call: its private origins are those of the answer.
+    /// The lineage of the call. The answer has the same private origins.
     lineage: Lineage,
     name: Arc<str>,
     arguments: String,
-    /// That of the call.
+    /// The cancellation of the call.
     cancel: CancellationToken,
     held: HeldResources,
 }
@@ -44,12 +44,12 @@ pub(super) struct HostParts {
     pub(super) instances: InstanceShares,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) audit: Audit,
-    /// Pay for what a plugin does to find out; none if no day has a limit.
+    /// These pay for what a plugin does to find out; none if there is no limit for a day.
     pub(super) fuel_budgets: Option<Arc<FuelBudgets>>,
 }
 
 impl HostParts {
-    /// Who is asked about a call of a tool. Other functions change nothing.
+    /// The reconciler for the call of a tool. None for other functions, which change nothing.
     pub(super) fn reconciler(
         self,
         plugin: &Arc<Plugin>,

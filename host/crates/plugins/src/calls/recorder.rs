@@ -17,13 +17,13 @@ pub(super) struct CallRecorder {
     metrics: Option<Arc<PluginMetrics>>,
     span: Option<ActiveSpan>,
     done: bool,
-    /// A call that goes on in another instance has not ended.
+    /// Tells whether the call goes on in another instance and has therefore not ended.
     journal: CallJournal,
     /// Held until the call is recorded.
     _unrecorded: TaskTrackerToken,
 }
 
-/// Where a call is recorded besides the audit journal.
+/// Where a call is recorded besides the audit log.
 pub(super) struct Observers<'a> {
     pub(super) metrics: Option<Arc<PluginMetrics>>,
     pub(super) tracer: &'a Tracer,
@@ -33,7 +33,7 @@ pub(super) struct Observers<'a> {
     pub(super) journal: CallJournal,
 }
 
-/// What is recorded of what a call calls.
+/// What the record of a call says about the tool or function that is called.
 pub(super) struct RecordedTarget<'a> {
     /// The method of the protocol.
     pub(super) method: &'static str,
@@ -43,7 +43,7 @@ pub(super) struct RecordedTarget<'a> {
 }
 
 impl CallRecorder {
-    /// For a call that is about to begin.
+    /// Begins the record of a call that is about to begin.
     pub(super) fn new(
         audit: &Audit,
         scope: AuditScope,

@@ -12,19 +12,19 @@ pub struct CallRequest {
     pub link: ClientLink,
     /// Set for a nested call.
     pub parent: Option<CallParent>,
-    /// Of a call that another instance may have to take up.
+    /// The journal of a call that another instance may have to take up.
     pub journal: CallJournal,
 }
 
 /// What a call within another one inherits from it.
 pub struct Inherited {
-    /// Down to and including this call.
+    /// The chain of calls down to and including this one.
     pub lineage: Lineage,
     /// What the caller has left.
     pub budget: Budget,
     /// Shared by all calls of the tree.
     pub pausable_clock: PausableClock,
-    /// Its part in the account of the tree's fuel, if there is one.
+    /// The call's part in the account of the tree's fuel, if there is one.
     pub tree_fuel: Option<TreeFuel>,
 }
 
@@ -35,7 +35,7 @@ pub enum CallParent {
     /// A tool of an upstream server, which a call of this host called. This call has a client and a slot of
     /// its own.
     External {
-        /// Down to and including the upstream tool.
+        /// The chain of calls down to and including the upstream tool.
         lineage: Lineage,
         budget_source: Arc<dyn BudgetSource>,
     },
@@ -45,7 +45,7 @@ pub enum CallParent {
 pub trait BudgetSource: Send + Sync {
     /// The budget of a call that begins now.
     fn reserve(&self, now: Instant) -> Budget;
-    /// Reports what a call used, and the time in which it did not wait for somebody outside. A dropped call reports nothing, and
-    /// counts as having used all.
+    /// Reports what a call used, and how long it did not wait for anybody outside. A dropped call reports nothing, and counts
+    /// as having used all of its budget.
     fn settle(&self, spent: BudgetUsage, time: Duration);
 }

@@ -6,7 +6,7 @@ use runtime::engine::{FairSemaphore, Slot, SlotRequest};
 use std::sync::{Arc, MutexGuard};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A root call's slot. The call may wait for several things at once; others have its slot as long as it waits for any.
+/// A root call's slot. The call may wait for several things at once; others can use its slot while it waits for any of them.
 pub(super) struct RootSlot {
     semaphore: FairSemaphore,
     request: SlotRequest,
@@ -80,7 +80,7 @@ impl RootSlot {
         // The queue always has room for a call that resumes.
         if needs_slot && let Ok(slot) = self.semaphore.reacquire(&self.request).await {
             let mut state = self.state();
-            // The call may wait for something else by now.
+            // By now the call may have begun to wait for something else, and then it needs no slot.
             state.slot = (state.wait_count == 1).then_some(slot);
         }
         drop(guard);

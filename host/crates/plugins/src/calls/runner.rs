@@ -65,7 +65,7 @@ impl Runner {
         }
     }
 
-    /// From now on, calls pay from these, if they have limits.
+    /// From now on, calls are charged to these budgets, if they have limits.
     pub fn set_fuel_budgets(&self, budgets: Arc<FuelBudgets>) {
         if budgets.are_set() {
             let _ = self.fuel_budgets.set(budgets);
@@ -77,7 +77,7 @@ impl Runner {
         let _ = self.tool_access.set(access);
     }
 
-    /// The fuel of each day; none if it has no limits.
+    /// The budgets of fuel per day; none if they have no limits.
     pub fn fuel_budgets(&self) -> Option<&Arc<FuelBudgets>> {
         self.fuel_budgets.get()
     }
@@ -125,7 +125,7 @@ impl Runner {
         self.unrecorded.token()
     }
 
-    /// Returns when all calls are recorded. For the end, when no more calls come.
+    /// Returns when all calls are recorded. Used at shutdown, when no more calls come.
     pub async fn all_recorded(&self) {
         self.unrecorded.close();
         self.unrecorded.wait().await;
@@ -136,7 +136,7 @@ impl Runner {
         self.admission.count_against_rate(principal)
     }
 
-    /// Why what plugins keep can be neither stored nor found at the moment.
+    /// Why the state of plugins can be neither stored nor read at the moment; none if it can.
     pub fn state_problem(&self) -> Option<String> {
         self.services.state.problem()
     }
@@ -145,7 +145,7 @@ impl Runner {
         self.clock.clone()
     }
 
-    /// Calls something.
+    /// Runs a call, whatever its target is.
     pub async fn run(&self, target: CallTarget, request: CallRequest) -> FinishedCall {
         match target {
             CallTarget::Plugin(plugin, call) => self.run_plugin(plugin, call, request).await,
@@ -204,7 +204,7 @@ impl Runner {
         let ((call, check), nested) = (call.into_parts(), admitted.root.is_none());
         let ready = match (plugin.code.loaded(), &plugin.scratch_quota) {
             (Some(code), None) => Ok(code),
-            // Boxed, because few calls take this way.
+            // Boxed, because few calls need this: it would take room in the future of every call.
             _ => Box::pin(prepare(&plugin, &imports.scope.context.principal, &allowance)).await,
         };
         let outcome = match ready {
@@ -258,7 +258,7 @@ impl Runner {
             return FinishedCall::not_started(Err(result.err().unwrap_or(CallError::Internal)));
         };
         let bytes = result.as_ref().map_or(0, GuestAnswer::payload_bytes);
-        // Work on a large answer takes longer than cleaning up.
+        // A large answer takes longer to work on than the clean-up does, so the clean-up starts first.
         let clean_up = clean_up.filter(|_| !is_large(bytes));
         let owner = (imports.scope.context.principal.clone(), plugin.id().clone());
         let finish = move || finish(&plugin, &name, &imports, cost, check, result);
@@ -316,7 +316,7 @@ fn finish(
         match error {
             // Clients do so all the time.
             CallError::Cancelled => tracing::info!(plugin = %plugin.id(), %tool, call, "cancelled"),
-            // It was logged when it was refused.
+            // The denial was logged when it happened.
             CallError::Denied(_) if usage.denials > 0 => {}
             _ => tracing::warn!(plugin = %plugin.id(), %tool, call, code, "{}", printable(&text)),
         }

@@ -46,7 +46,7 @@ impl Runner {
                     Some(CallParent::External { budget_source, .. }) => Some(budget_source),
                     Some(CallParent::Host(_)) | None => None,
                 };
-                // A task waits for more, and somebody else pays for what an upstream calls.
+                // Not for a task, which waits for more fuel, nor for a call of an upstream server: somebody else pays.
                 if let Some(budgets) = self.fuel_budgets()
                     && budget_source.is_none()
                     && !link.fuel.as_ref().is_some_and(FuelAccount::waits)
@@ -76,7 +76,7 @@ impl Runner {
         let Inherited { lineage, budget, pausable_clock, tree_fuel } = inherited;
         let (limits, cancel) = (plugin.spec.limits.clone(), link.cancel.clone());
         let authority = CallAuthority::new(plugin.authority.clone(), recorder.call_audit().clone());
-        // Only a call that goes on where an earlier run was has effects in doubt.
+        // Only a call that continues an earlier run has effects in doubt.
         let reconciler = match journal.is_resumed() {
             true => self.host_parts().reconciler(plugin, call, &context, &lineage, &link),
             false => None,
@@ -97,7 +97,7 @@ impl Runner {
         }
     }
 
-    /// The account of a root call's fuel, if it may be given more, or if there is a limit for the day.
+    /// The fuel account of a root call, if the call may be given more fuel, or if there is a limit for the day.
     async fn fuel_account(
         &self,
         link: &ClientLink,
@@ -134,8 +134,8 @@ impl Runner {
         Ok((admitted, Inherited { lineage, budget, ..inherited }))
     }
 
-    /// Admits a call that has a slot of its own; earlier runs of it have `worked` for so long. The lineage is its own, or that of
-    /// the upstream tool that pays for it.
+    /// Admits a call that gets a slot of its own. `worked` is how long earlier runs of the call have worked. The lineage is the
+    /// call's own, or that of the upstream tool whose budget pays for it.
     async fn admit_root(
         &self,
         plugin: &Arc<Plugin>,
@@ -172,8 +172,8 @@ impl Runner {
     }
 }
 
-/// Lets a call wait as if for its client: without a slot, and with paused deadlines. Weak, since the client's queue ends with
-/// the call, and the call's Store is dropped later.
+/// Lets a call wait as it waits for its client: without a slot, and with paused deadlines. The reference is weak, because the
+/// client's queue must end with the call, and the call's Store is dropped later.
 fn wait_with(client: &Arc<dyn ClientCalls>) -> Wait {
     let client = Arc::downgrade(client);
     Arc::new(move |until| {

@@ -1,4 +1,4 @@
-//! A call that was let in.
+//! A call that was admitted.
 
 use super::admission::AdmittedCall;
 use runtime::engine::{Allowance, InstancePermit};

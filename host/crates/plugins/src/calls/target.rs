@@ -1,4 +1,4 @@
-//! What a call calls.
+//! The target of a call: a function of a plugin or of an upstream server, with its arguments.
 
 use super::answer_check::AnswerCheck;
 use crate::catalog::{ItemRequest, Plugin, UpstreamServer, UpstreamTool};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub enum CallTarget {
     Plugin(Arc<Plugin>, PluginCall),
     Upstream(Arc<UpstreamTool>, Arguments),
-    /// Something of an upstream server that is no tool.
+    /// A resource, a prompt or a completion of an upstream server.
     UpstreamItem(Arc<UpstreamServer>, ItemRequest),
 }
 
@@ -54,7 +54,7 @@ impl CallTarget {
         }
     }
 
-    /// What the steps of a task's call survive, if that is said of its plugin.
+    /// What the steps of a task's call survive, if the operator or the plugin's manifest sets it.
     pub fn survive(&self) -> Option<Survive> {
         match self {
             Self::Plugin(plugin, _) => plugin.survive,
@@ -62,7 +62,7 @@ impl CallTarget {
         }
     }
 
-    /// The version of what is called. That of an upstream server is unknown.
+    /// The version of what is called. For an upstream server, whose version is unknown, its name.
     pub fn version(&self) -> &str {
         match self {
             Self::Plugin(plugin, _) => plugin.digest.as_str(),
@@ -85,7 +85,7 @@ impl CallTarget {
         }
     }
 
-    /// The arguments as one value, the same for equal calls.
+    /// The arguments as one value, which is the same for equal calls.
     pub fn arguments(&self) -> Cow<'_, Value> {
         match self {
             Self::Plugin(_, PluginCall::Tool(_, arguments)) | Self::Upstream(_, arguments) => {
@@ -99,7 +99,7 @@ impl CallTarget {
 }
 
 impl PluginCall {
-    /// What records call it: the name of a tool, or that of the function.
+    /// Its name in records: that of the tool, or that of the function.
     pub(super) fn name(&self) -> Arc<str> {
         match self {
             Self::Tool(tool, _) => tool.name.clone(),
@@ -107,7 +107,7 @@ impl PluginCall {
         }
     }
 
-    /// What its chain of calls calls it.
+    /// Its name in a chain of calls.
     pub(super) fn full_name(&self, plugin: &PluginId) -> Arc<str> {
         match self {
             Self::Tool(tool, _) => tool.full_name.clone(),
@@ -115,7 +115,7 @@ impl PluginCall {
         }
     }
 
-    /// Whether its tool says that calls of it may take long.
+    /// Whether the tool declares that its calls may take long.
     pub(super) fn may_run_long(&self) -> bool {
         match self {
             Self::Tool(tool, _) => match tool.tool.execution {

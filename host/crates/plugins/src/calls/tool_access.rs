@@ -4,8 +4,8 @@ use policy::PluginId;
 use runtime::imports::ToolCaller;
 use std::sync::Arc;
 
-/// Decides that where not all plugins may call the same.
+/// Decides which tools the calls of each plugin may call, for hosts where this differs between plugins.
 pub trait ToolAccess: Send + Sync {
-    /// What a call of a plugin may call, within its grants. `agent` is what calls of every plugin may.
+    /// What a call of this plugin may call, within its grants. `agent` has what the calls of every plugin may call.
     fn of_call(&self, plugin: &PluginId, agent: Arc<dyn ToolCaller>) -> Arc<dyn ToolCaller>;
 }

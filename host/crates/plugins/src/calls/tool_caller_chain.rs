@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use platform::sync::RwLock;
 use policy::Origin;
 use runtime::imports::{AgentError, AgentTool, ReverseCall, ReverseOutcome, Tool, ToolCaller};
-use runtime::journal::Again;
+use runtime::journal::Repeat;
 use std::sync::Arc;
 
 /// Tries its callers in order; the first that knows a tool runs it. Callers can be added later, because an upstream server
@@ -53,8 +53,8 @@ impl ToolCaller for ToolCallerChain {
         self.find_caller(name).map(|(_, origin)| origin)
     }
 
-    fn again(&self, name: &str, begun: Option<Again>) -> Again {
-        self.find_caller(name).map_or(Again::Safe, |(caller, _)| caller.again(name, begun))
+    fn again(&self, name: &str, begun: Option<Repeat>) -> Repeat {
+        self.find_caller(name).map_or(Repeat::Safe, |(caller, _)| caller.again(name, begun))
     }
 
     fn replayed(&self, name: &str) {

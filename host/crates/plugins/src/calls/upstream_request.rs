@@ -1,4 +1,4 @@
-//! What an upstream server is asked for, and what comes of it.
+//! A request to an upstream server, and its outcome.
 
 use super::answer::{Answer, CallAnswer, StructuredContent};
 use super::payload_size::PayloadSize;
@@ -17,7 +17,7 @@ pub(super) enum UpstreamRequest<'a> {
     Item(&'a UpstreamServer, ItemRequest),
 }
 
-/// What came of it.
+/// How the request ended, and what it used.
 pub(super) struct UpstreamOutcome {
     pub(super) answer: Result<CallAnswer, CallError>,
     pub(super) has_begun: bool,
@@ -34,7 +34,7 @@ impl UpstreamRequest<'_> {
         }
     }
 
-    /// What its chain of calls calls it.
+    /// Its name in a chain of calls.
     pub(super) fn full_name(&self) -> Arc<str> {
         match self {
             Self::Tool(tool, _) => tool.tool.full_name.clone(),
@@ -88,12 +88,12 @@ impl UpstreamRequest<'_> {
     }
 }
 
-/// Whether the server may have got the call. Where it did not, nothing is in doubt, and the call can be made again.
+/// Whether the server may have received the call. If it did not, nothing is in doubt, and the call can be made again.
 fn may_have_begun<A>(result: &Result<A, AgentError>) -> bool {
     match result {
-        // This host has found no connection, no such tool, or arguments of another shape.
+        // This host refused the call: it has no connection, knows no such tool, or the arguments have another shape.
         Err(AgentError::NotSupported(_) | AgentError::UnknownTool(_) | AgentError::InvalidArguments(_)) => false,
-        // Too many calls are open there.
+        // The call was not sent, because too many calls are open at the server.
         Err(AgentError::Exhausted(exhaustion)) => exhaustion.budget != BudgetKind::Calls,
         Ok(_)
         | Err(

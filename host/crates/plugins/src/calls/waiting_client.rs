@@ -19,7 +19,7 @@ pub(super) struct WaitingClient {
     pub(super) slot: Arc<RootSlot>,
     pub(super) pausable_clock: PausableClock,
     pub(super) wait_permits: Arc<Semaphore>,
-    /// By the whole tree of calls.
+    /// What the whole tree of calls holds.
     pub(super) held: HeldResources,
 }
 

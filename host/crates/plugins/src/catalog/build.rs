@@ -99,13 +99,13 @@ impl Catalog {
     fn tool_names(&self) -> Result<OwnedNames, CatalogError> {
         let mut names = OwnedNames::default();
         for reserved in self.rules.reserved {
-            // They are constants that differ.
+            // The reserved names are distinct constants, so none of them clashes.
             let _ = names.insert(reserved, &None);
         }
         check_distinct("tool", &self.tools, names)
     }
 
-    /// Adds what upstream servers offer. `before` has the names that were told already.
+    /// Adds what upstream servers offer. `before` has the names that were logged already.
     fn insert_upstreams(self, upstreams: UpstreamOffers, before: &Self) -> Result<Self, CatalogError> {
         let (tool_names, mut left_out) = (self.tool_names()?, upstreams.left_out.clone());
         let tools = upstreams.tools.iter().filter(|tool| self.rules.exposes(&tool.id)).cloned().collect();

@@ -17,7 +17,7 @@ pub struct CurrentCatalog {
 }
 
 impl CurrentCatalog {
-    /// `changes` hears of every replacement.
+    /// `changes` is notified of every replacement.
     pub fn new(catalog: Catalog, changes: ChangeNotifier) -> Self {
         Self { current: watch::Sender::new(Arc::new(catalog)), updating: Mutex::default(), changes }
     }
@@ -31,12 +31,12 @@ impl CurrentCatalog {
         self.current.subscribe()
     }
 
-    /// Who hears of changes.
+    /// Notifies of changes of the catalog.
     pub fn changes(&self) -> &ChangeNotifier {
         &self.changes
     }
 
-    /// The catalog as soon as it has what is looked for, or nothing is loaded any more that could bring it.
+    /// Waits until the catalog has what `found` looks for, or until nothing that could add it is still being loaded.
     pub async fn when(&self, found: impl Fn(&Catalog) -> bool) -> Arc<Catalog> {
         let mut catalogs = self.current.subscribe();
         let reached = catalogs.wait_for(|catalog| !catalog.is_loading() || found(catalog)).await;
@@ -44,7 +44,7 @@ impl CurrentCatalog {
         reached.map_or_else(|_| self.snapshot(), |catalog| catalog.clone())
     }
 
-    /// The catalog once everything was loaded that can be.
+    /// Waits until everything that can be loaded is loaded.
     pub async fn loaded(&self) -> Arc<Catalog> {
         self.when(|_| false).await
     }
@@ -105,7 +105,7 @@ fn difference(old: &Catalog, new: &Catalog) -> Vec<Change> {
     changes
 }
 
-/// What clients see of what servers list.
+/// The part of the servers' items that clients see: address and content, without the server.
 fn shown<'a>(
     items: impl Iterator<Item = (&'a str, &'a UpstreamItem)>,
 ) -> impl Iterator<Item = (&'a str, &'a ListedItem)> {

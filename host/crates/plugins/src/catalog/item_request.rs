@@ -1,4 +1,4 @@
-//! Requests for what is no tool: the content of a resource, a prompt, suggestions.
+//! Requests for anything but a tool: the content of a resource, a prompt, suggestions.
 
 use runtime::imports::CompletionQuery;
 use serde_json::{Value, json};
@@ -9,12 +9,12 @@ pub enum ItemRequest {
     Resource { uri: String },
     /// The caller has checked the arguments.
     Prompt { name: String, arguments: Vec<(String, String)> },
-    /// Who does not complete arguments is not asked.
+    /// Sent only to a plugin or server that completes arguments.
     Completion(CompletionQuery),
 }
 
 impl ItemRequest {
-    /// What records call it: the function of a plugin that answers it.
+    /// Its name in records: the function of a plugin that answers it.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Resource { .. } => "read-resource",
@@ -32,7 +32,7 @@ impl ItemRequest {
         }
     }
 
-    /// As one value, the same for equal requests.
+    /// The arguments as one value, which is the same for equal requests.
     pub(crate) fn arguments(&self) -> Value {
         match self {
             Self::Resource { uri } => json!(uri),

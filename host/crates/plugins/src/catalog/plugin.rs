@@ -35,7 +35,7 @@ pub struct Plugin {
     pub completes: bool,
     /// Whether it reads messages to its running calls.
     pub reads_steering: bool,
-    /// What the steps of its tasks survive, if the operator or its manifest says that.
+    /// What the steps of its tasks survive, if the operator or its manifest sets it.
     pub survive: Option<Survive>,
     /// Digest of everything it offers: the same for versions that describe themselves alike.
     pub definitions: Digest,

@@ -1,5 +1,5 @@
-//! Who answers for a URI, and by which address clients read a resource of a server behind this host: by its own URI where that leads
-//! to this server and to nobody else, and otherwise by one that names the server.
+//! Who answers for a URI, and at which address clients read a resource of a server behind this host. The address is the
+//! resource's own URI if that leads to this server and to nobody else; otherwise it names the server.
 
 use super::plugin::Plugin;
 use super::snapshot::Catalog;
@@ -8,11 +8,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// URIs of the host. No server's resource has such an address of its own.
+/// The beginning of the host's own URIs. No resource of a server keeps such a URI as its address.
 const HOST: &str = "portcullis:";
 /// What the addresses of servers' resources begin with; the server's name, `/` and the server's own URI follow.
 pub const UPSTREAM_ADDRESSES: &str = "portcullis://upstream/";
-/// What clients open themselves, at an address that is the same for everybody.
+/// URIs that clients open themselves, and that lead to the same place for everybody.
 const WEB: [&str; 2] = ["https://", "http://"];
 
 /// Who answers for a URI.
@@ -20,7 +20,7 @@ pub enum ResourceOwner<'a> {
     Plugin(&'a Arc<Plugin>),
     /// With the URI by which the server knows the resource.
     Server(&'a Arc<UpstreamServer>, &'a str),
-    /// Several servers, by their names. Which one is meant, nobody knows.
+    /// Several servers, by their names: it is unknown which one is meant.
     Several(Vec<&'a str>),
 }
 
@@ -59,8 +59,8 @@ impl Catalog {
         }
     }
 
-    /// The address that a link of this server leads to. What clients may not read stays as it is, and so does what they open
-    /// themselves, unless somebody else has claimed it.
+    /// The address that clients get for a link of this server. A URI that clients may not read stays as it is, and so does one
+    /// that they open themselves, unless somebody else has claimed it.
     pub fn link_address<'a>(&self, server: &str, uri: &'a str) -> Cow<'a, str> {
         let exposes = || self.upstreams.servers.get(server).is_some_and(|server| server.requests.exposes(uri));
         let is_web = || WEB.iter().any(|scheme| uri.starts_with(scheme)) && self.resource_owner(uri).is_none();
@@ -84,7 +84,7 @@ impl Catalog {
         }
     }
 
-    /// What servers list, by the addresses that clients get.
+    /// Adds what servers list, under the addresses that clients get.
     pub(super) fn insert_upstream_resources(&mut self) {
         let (mut resources, mut templates) = (BTreeMap::new(), BTreeMap::new());
         let found = |server: &Arc<UpstreamServer>, item: &Arc<ListedItem>| UpstreamItem {
@@ -157,7 +157,7 @@ mod tests {
             ["portcullis://upstream/b/notes://7", "x:1"]
         );
         let templates: Vec<_> = all.upstream_templates().map(|(address, _)| address).collect();
-        // What one lists and the other one has a template for leads to neither.
+        // A URI that one server lists and that a template of the other matches leads to neither of them.
         assert_eq!(templates, ["files://{+path}", "portcullis://upstream/a/notes://{id}/text", "w:{a}"]);
     }
 }

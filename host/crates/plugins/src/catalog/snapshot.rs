@@ -27,9 +27,9 @@ pub struct Catalog {
     pub(super) upstream_prompts: BTreeMap<String, Arc<UpstreamItem>>,
     pub(super) upstream_resources: BTreeMap<String, UpstreamItem>,
     pub(super) upstream_templates: BTreeMap<String, UpstreamItem>,
-    /// What they were made from.
+    /// The offers that the `upstream_` fields were made from.
     pub(super) upstreams: UpstreamOffers,
-    /// What servers list and clients do not get, by the name of the server.
+    /// Sentences about listed items that clients do not get, by the name of the server.
     pub(super) left_out: BTreeMap<String, Vec<String>>,
     pub(super) missing: MissingPlugins,
     /// Whether the host still waits for the tools of upstream servers.
@@ -37,12 +37,12 @@ pub struct Catalog {
     pub(super) rules: CatalogRules,
 }
 
-/// What the operator says of the catalog as a whole.
+/// Rules for the catalog as a whole.
 #[derive(Debug, Clone, Default)]
 pub struct CatalogRules {
     /// Names of the host's own tools, which no plugin's tool may have.
     pub reserved: &'static [&'static str],
-    /// The plugin whose tools alone clients can use; none: all plugins'. Its programs call the others.
+    /// The only plugin whose tools clients can use; its programs call the tools of the others. None: all plugins.
     pub only: Option<PluginId>,
 }
 
@@ -54,12 +54,12 @@ impl CatalogRules {
 }
 
 impl Catalog {
-    /// How many catalogs were there before. A later one of the same [`super::CurrentCatalog`] has a greater number.
+    /// How many catalogs came before this one. A later one of the same [`super::CurrentCatalog`] has a greater number.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// The catalog of a host that has loaded nothing yet. `connecting` tells whether tools of upstream servers will come.
+    /// The catalog of a host that has loaded nothing yet. `connecting` is true if tools of upstream servers will come.
     pub fn starting(rules: CatalogRules, missing: MissingPlugins, connecting: bool) -> Self {
         Self { rules, missing, connecting, ..Self::default() }
     }
@@ -116,12 +116,12 @@ impl Catalog {
         self.upstream_tools.get(name)
     }
 
-    /// What servers list and clients do not get, a sentence each, by the name of the server.
+    /// Sentences about items that servers list and clients do not get, by the name of the server.
     pub fn left_out(&self) -> &BTreeMap<String, Vec<String>> {
         &self.left_out
     }
 
-    /// The server whose tool or prompt this may be, and why it is not known: the server was not connected yet.
+    /// The server that this tool or prompt may belong to, and why the name is not known: the server was not connected yet.
     pub fn missing_upstream(&self, name: &str) -> Option<(&str, &str)> {
         let is_of = |server: &str| name.strip_prefix(server).is_some_and(|rest| rest.starts_with("__"));
         let missing = self.upstreams.missing.iter().find(|(server, _)| is_of(server))?;

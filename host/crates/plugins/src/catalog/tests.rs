@@ -176,12 +176,12 @@ fn lookalike_names_of_different_plugins_are_refused() {
         assert_eq!(load_both(named("a", true, &["read_file"]), named("b", true, &[lookalike])), Ok(()));
     }
     assert_eq!(load_both(named("a", false, &["get_1", "get_l"]), named("b", false, &["x"])), Ok(()), "its own");
-    // With its prefix, and without, clients may cut both to the same 46 characters.
+    // With its prefix, or without it, clients may cut both names to the same 46 characters.
     let (one, other) = (format!("{}_one", "x".repeat(42)), format!("{}_other", "x".repeat(42)));
     assert_eq!(load_both(named("a", false, &[&one, &other]), named("b", false, &["x"])), Ok(()));
     let error = load_both(named("a", true, &[&one, &other]), named("b", false, &["x"])).unwrap_err();
     assert!(matches!(error, CatalogError::Folded { .. }), "{error}");
-    // Where a prefix ends is not seen in what clients make of it.
+    // The names that clients make do not show where a prefix ends.
     let error = load_both(named("a", true, &["b_c"]), named("a_b", true, &["c"])).unwrap_err();
     assert!(matches!(error, CatalogError::Lookalike { .. }), "{error}");
     let error = Catalog::new(vec![named("a", false, &["portcu11is_update"])], vec![]).map(|_| ()).unwrap_err();
@@ -213,7 +213,7 @@ async fn what_is_looked_for_is_waited_for_while_something_is_loaded() {
     assert!(futures::poll!(&mut found).is_ready() && futures::poll!(&mut loaded).is_pending());
     current.update(|now| now.with_upstreams(UpstreamOffers::default())).unwrap();
     assert!(!loaded.await.is_loading());
-    // Nothing that cannot come is waited for.
+    // There is no waiting for what cannot come.
     let failed = missing(Missing::Failed("why".into()));
     current.update(|now| now.with_plugins(vec![], vec![], failed.clone())).unwrap();
     let catalog = current.when(|catalog| catalog.plugin_for_uri("n:1").is_some()).await;

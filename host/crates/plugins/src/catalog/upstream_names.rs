@@ -9,11 +9,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Lines of log about names that servers' items get, of one catalog. Bounds what a server can write there.
+/// The most log lines of one catalog about items that get another name. Bounds what a server can write to the log.
 const MAX_RENAMED_TOLD: usize = 16;
-/// What is told of one server's items that clients do not get. Bounds what a server can make an operator read.
+/// The most sentences about items of one server that clients do not get. Bounds what a server can make an operator read.
 const MAX_LEFT_OUT: usize = 32;
-/// Hexadecimal digits of a digest that tell two names apart. A server that finds two equal ones shadows its own item.
+/// Hexadecimal digits of a digest that distinguish two names. A server that finds a collision only shadows its own item.
 const SHORT_DIGEST: usize = 8;
 
 /// Names with the plugin or server that has them; none for the host.
@@ -21,7 +21,7 @@ pub(super) type OwnedNames = DistinctNames<Option<PluginId>>;
 
 /// Something that clients call by a name.
 pub(super) trait Named {
-    /// For people.
+    /// The kind of item, for people.
     const KIND: &'static str;
     /// The server that has it.
     fn id(&self) -> &PluginId;
@@ -54,8 +54,8 @@ impl Named for UpstreamItem {
     }
 }
 
-/// Gives names to what servers offer. It must not keep the host from starting, so what cannot be offered beside the others under its
-/// own name gets another one. `before` are the names that were told already.
+/// Gives names to what servers offer. A clash must not keep the host from starting, so an item that cannot have its own name
+/// beside the others gets another one. `before` has the names that were logged already.
 pub(super) fn expose_named<T: Named>(
     mut items: Vec<Arc<T>>,
     mut names: OwnedNames,
@@ -63,7 +63,7 @@ pub(super) fn expose_named<T: Named>(
     left_out: &mut BTreeMap<String, Vec<String>>,
 ) -> BTreeMap<String, Arc<T>> {
     let (mut exposed, mut renamed, kind) = (BTreeMap::new(), 0, T::KIND);
-    // Not in the server's order, on which no name may depend. A name that needs no change comes first and is kept.
+    // Sorted, because no name may depend on the server's order. A name that needs no change comes first and is kept.
     items.sort_by_key(|item| (Reverse(item.own_name().chars().all(is_plain)), own_full_name(&**item)));
     for item in items {
         let owner = Some(item.id().clone());
@@ -99,13 +99,13 @@ fn own_full_name(item: &impl Named) -> String {
     format!("{}.{}", item.id().name, item.own_name())
 }
 
-/// The name by which clients call it, if it fits: letters of other scripts are written as they sound, and what else clients do not
-/// accept is replaced.
+/// The name by which clients call the item, if it fits: letters of other scripts are transliterated, and other characters that
+/// clients do not accept are replaced.
 fn exposed_name<T: Named>(item: &T) -> String {
     format!("{}__{}", item.id().name, to_plain(item.own_name(), T::KIND))
 }
 
-/// Another name by which clients call it: its end depends on all of the server's own name, and no client shortens it.
+/// Another name by which clients call the item. Its end is a digest of the server's whole name for it; no client shortens it.
 fn short_name<T: Named>(item: &T) -> String {
     let name = exposed_name(item);
     let digest = Digest::sha256(own_full_name(item).as_bytes());
@@ -113,13 +113,13 @@ fn short_name<T: Named>(item: &T) -> String {
     format!("{}_{end}", name.get(..KEPT_OF_NAME - SHORT_DIGEST - 1).unwrap_or(&name))
 }
 
-/// `unnamed` is the name of what has one of which nothing can be written.
+/// `unnamed` is the result if no part of the name can be transliterated.
 fn to_plain(name: &str, unnamed: &str) -> String {
     let plain = |c: char| if is_plain(c) { c } else { '_' };
     if name.is_ascii() {
         return name.chars().map(plain).collect();
     }
-    // What cannot be written is left out.
+    // Characters without a transliteration are left out.
     let words = deunicode_with_tofu(name, "").chars().map(plain).collect::<String>();
     let words: Vec<_> = words.split('_').filter(|word| !word.is_empty()).collect();
     if words.is_empty() { unnamed.to_owned() } else { words.join("_") }

@@ -11,14 +11,14 @@ use std::sync::Arc;
 /// An entry of a list as the server wrote it, made safe to show.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedItem {
-    /// The URI of a resource, the text of a template, the name of a prompt: what the server knows it by.
+    /// The identifier by which the server knows it: the URI of a resource, the text of a template, the name of a prompt.
     pub key: String,
-    /// All members, in the protocol's words.
+    /// All members of the entry, as the protocol names them.
     pub members: Map<String, Value>,
 }
 
 impl ListedItem {
-    /// As people see it.
+    /// The name that people see.
     pub fn name(&self) -> &str {
         self.members.get("name").and_then(Value::as_str).unwrap_or(&self.key)
     }
@@ -36,18 +36,18 @@ pub enum ServerAnswer {
 /// How a request ended.
 pub struct ServerOutcome {
     pub answer: Result<ServerAnswer, AgentError>,
-    /// What the server made this host run.
+    /// The cost of what the server made this host run.
     pub spent: BudgetUsage,
-    /// What it says in `_meta`; nothing in it is in the host's name.
+    /// The `_meta` of its answer, without keys of the host's namespace.
     pub meta: Map<String, Value>,
 }
 
-/// Asks a server for its resources, prompts and completions, and hears of changes.
+/// Asks a server for its resources, prompts and completions.
 #[async_trait]
 pub trait ServerRequests: Send + Sync {
     /// Whether clients may read a resource of it.
     fn exposes(&self, uri: &str) -> bool;
-    /// `call` says on whose behalf; it names no tool, and has no arguments.
+    /// `call` carries the principal, the client and the limits of the request; it names no tool, and has no arguments.
     async fn request(&self, request: ItemRequest, call: ReverseCall) -> ServerOutcome;
 }
 
@@ -60,7 +60,7 @@ pub struct UpstreamServer {
     /// Sorted by URI, each once.
     pub(super) resources: Vec<Arc<ListedItem>>,
     pub(super) templates: Vec<Arc<ListedItem>>,
-    /// What its templates begin with: sorted, and none begins with another one.
+    /// The texts that its templates begin with: sorted, and without those that begin with another one.
     beginnings: Vec<String>,
 }
 
@@ -85,13 +85,13 @@ impl UpstreamServer {
         Self { id, requests, prompts, resources, templates, beginnings }
     }
 
-    /// Whether it lists the URI, or has a template that begins as the URI does. Which URIs a template stands for exactly, only the
-    /// server knows.
+    /// Whether it lists the URI, or has a template that begins as the URI does. Only the server knows exactly which URIs a
+    /// template stands for.
     pub(super) fn claims(&self, uri: &str) -> bool {
         self.resources.binary_search_by(|resource| resource.key.as_str().cmp(uri)).is_ok() || self.covers(uri)
     }
 
-    /// Whether it may claim some URI that begins so.
+    /// Whether it may claim some URI with this beginning.
     pub(super) fn may_claim(&self, beginning: &str) -> bool {
         let next = |found: Option<&str>| found.is_some_and(|found| found.starts_with(beginning));
         let resource = self.resources.partition_point(|resource| resource.key.as_str() < beginning);
@@ -102,7 +102,7 @@ impl UpstreamServer {
     }
 
     fn covers(&self, text: &str) -> bool {
-        // Those that a text begins with are before it, and no other one is between.
+        // The beginnings are sorted and none begins with another, so only the last one that is not after `text` can match.
         let after = self.beginnings.partition_point(|beginning| beginning.as_str() <= text);
         after.checked_sub(1).and_then(|at| self.beginnings.get(at)).is_some_and(|last| text.starts_with(last.as_str()))
     }

@@ -11,9 +11,9 @@ use std::sync::Arc;
 #[derive(Default, Clone)]
 pub struct UpstreamOffers {
     pub tools: Vec<Arc<UpstreamTool>>,
-    /// All of them by their names, with what they offer besides tools.
+    /// All servers by their names, with what they offer besides tools.
     pub servers: BTreeMap<String, Arc<UpstreamServer>>,
-    /// What of their lists is not used, a sentence each, by the name of the server. Bounded.
+    /// Sentences about listed entries that are not used, by the name of the server. Bounded.
     pub left_out: BTreeMap<String, Vec<String>>,
     /// Why servers have no lists yet, by their names.
     pub missing: BTreeMap<String, String>,

@@ -27,7 +27,7 @@ impl PluginCode {
         Self::with_library(Arc::downgrade(library), digest, profile)
     }
 
-    /// Of a plugin that is never called.
+    /// For a plugin that is never called.
     #[cfg(test)]
     pub(crate) fn none() -> Arc<Self> {
         Self::with_library(Weak::new(), Digest::sha256(b""), Profile::Fuel)
@@ -42,12 +42,12 @@ impl PluginCode {
         self.prepared.get()
     }
 
-    /// Loads the code in one task, however many calls wait for it: it goes on when they give up, or a component that takes
-    /// longer to compile than a call may wait would never be called. If the code is gone from the cache, the component of
-    /// `spec` is compiled again.
+    /// Loads the code in one task, however many calls wait for it. The task goes on when they give up: otherwise a component
+    /// that takes longer to compile than a call may wait would never be called. If the code is gone from the cache, the
+    /// component of `spec` is compiled again.
     pub(crate) fn load(self: &Arc<Self>, spec: &PluginSpec) -> Loading {
         let mut loading = self.loading.lock();
-        // One that has failed is tried again.
+        // A load that has failed is tried again.
         if let Some(running) = loading.as_ref().filter(|running| running.peek().is_none()) {
             return running.clone();
         }

@@ -11,10 +11,10 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostBuild(pub String);
 
-/// What a component says of itself, checked; cached, so that a warm start runs no guest code and repeats no check.
+/// What a component states about itself, after the checks. Cached, so a warm start runs no guest code and repeats no check.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Description {
-    /// The program that checked it. Another one may check other things, or offer other imports.
+    /// The program that checked it. Another program may make other checks, or offer other imports.
     pub(super) checked_by: HostBuild,
     pub(crate) inspection: Inspection,
     pub(crate) offer: Offer,

@@ -1,5 +1,5 @@
-//! Remembers the digests of component files by their stamps, so that a start reads no file that is as it was. An entry can
-//! only choose among code that is in the cache under its own digest: what runs was verified, whatever the index says.
+//! Remembers the digests of component files by their stamps, so that a start does not read unchanged files. An entry can only
+//! choose among code that the cache has under its own digest: whatever the index says, the code that runs was verified.
 
 use crate::package::{ComponentFile, Digest, FileStamp, PackageError};
 use platform::clock::Clock;
@@ -20,7 +20,7 @@ pub(super) fn find(compiler: &Compiler, file: &ComponentFile) -> Option<Digest> 
     (entry.stamp == file.stamp()).then_some(entry.digest)
 }
 
-/// Reads a file and remembers its digest, unless it may change without another stamp.
+/// Reads a file and remembers its digest, unless the file can still change without getting another stamp.
 pub(super) fn hash(compiler: &Compiler, clock: &dyn Clock, file: &mut ComponentFile) -> Result<Digest, PackageError> {
     let digest = Digest::sha256(file.bytes()?);
     if let Some(stamp) = file.unchanged_stamp().filter(|stamp| stamp.is_settled(clock.unix())) {

@@ -55,7 +55,7 @@ impl ComponentLibrary {
         if spec.is_installed() { ComponentFile::open_stored(&spec.source) } else { ComponentFile::open(&spec.source) }
     }
 
-    /// The digest of a file, which is read only if it has changed, or if there is no code of it.
+    /// The digest of a file. The file is read only if it has changed, or if the cache has no code of it.
     pub(crate) fn digest(&self, file: &mut ComponentFile, profile: Profile) -> Result<Digest, ComponentError> {
         if let Some(digest) = file_index::find(&self.compiler, file)
             && self.compiler.has_code(digest.as_str(), profile)?
@@ -79,7 +79,7 @@ impl ComponentLibrary {
         Ok(self.describe(&spec.source, &spec.id, file.bytes()?, digest, profile).await?.1)
     }
 
-    /// A component that is linked already, or whose code is in the cache; or else it is compiled again.
+    /// Returns a component that is linked already, or links its code from the cache; without such code it is compiled again.
     pub(super) async fn linked(
         self: &Arc<Self>,
         spec: &PluginSpec,
@@ -91,7 +91,7 @@ impl ComponentLibrary {
             return Ok(linked);
         }
         let (library, wanted) = (self.clone(), digest.clone());
-        // Code may be large.
+        // Reading blocks, and code may be large.
         let read = tokio::task::spawn_blocking(move || library.link_cached(&wanted, profile));
         let linked = match read.await.map_err(|_| ComponentError::Stopped)?? {
             Some(linked) => linked,

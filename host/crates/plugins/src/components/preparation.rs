@@ -16,13 +16,13 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 impl ComponentLibrary {
-    /// A component's description from the cache, whoever checked it.
+    /// A component's description from the cache, whichever program checked it.
     pub(crate) fn cached_description(&self, digest: &Digest) -> Option<Description> {
         // Another version of this host may have written a different description.
         serde_json::from_slice(&self.compiler.note(digest.as_str())?).ok()
     }
 
-    /// The description of a component whose code is in the cache. What another program found out is checked again.
+    /// The description of a component whose code is in the cache. If another program made the description, it is checked again.
     pub(crate) fn checked_description(
         &self,
         digest: &Digest,
@@ -86,7 +86,7 @@ impl ComponentLibrary {
         let docs = inspection.docs.clone();
         let offer = self.ask(&prepared, docs.clone(), id, profile).await.map_err(ComponentError::Describe)?;
         let description = self.check(inspection, offer)?;
-        // A later version of this host describes it again, and must then serve what was reviewed.
+        // Asked twice: a later version of this host asks again, and must then get what was reviewed.
         let again = self.ask(&prepared, docs, id, profile).await.map_err(ComponentError::Describe)?;
         if definitions_digest(&again) != description.definitions {
             return Err(ComponentError::UnstableOffer);

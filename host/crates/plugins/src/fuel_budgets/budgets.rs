@@ -1,4 +1,4 @@
-//! Who has how much left today.
+//! How much fuel each owner of a budget has left today.
 
 use super::record::{BudgetOwner, DAY, DayRecord, Paid, end_of};
 use platform::clock::Clock;
@@ -17,22 +17,22 @@ pub struct FuelBudgets {
     /// None if nothing outlives the process.
     pub(super) store: Option<Arc<dyn DurableStore>>,
     pub(super) days: Mutex<HashMap<BudgetOwner, OwnerDay>>,
-    /// Something is to be stored.
+    /// Notified when something is to be stored.
     pub(super) changed: Arc<Notify>,
 }
 
 /// A day of one owner, as this process knows it.
 #[derive(Default)]
 pub(super) struct OwnerDay {
-    /// As of the last time that it was stored or read, with what was used here since.
+    /// The record as it was last stored or read, plus what was used here since.
     pub(super) now: DayRecord,
-    /// Whether what other processes had stored is in it.
+    /// Whether it includes what other processes had stored.
     pub(super) is_read: bool,
-    /// Units in it that are not stored.
+    /// Used units that are not stored yet.
     pub(super) unsaved: u64,
-    /// Tasks whose entries are to be stored; none if one is to be removed.
+    /// Tasks whose entries are to be stored; none means that the entry is to be removed.
     pub(super) tasks: HashMap<String, Option<Paid>>,
-    /// Trees of calls that run.
+    /// The number of trees of calls that run.
     pub(super) trees: usize,
 }
 
@@ -41,7 +41,7 @@ impl OwnerDay {
         self.unsaved == 0 && self.tasks.is_empty()
     }
 
-    /// Takes over what is stored, of which nothing that is not stored here is a part.
+    /// Takes over the stored record, which does not contain what is still unsaved here.
     pub(super) fn take_over(&mut self, stored: DayRecord) {
         self.is_read = true;
         if stored.day >= self.now.day {
@@ -54,7 +54,7 @@ impl OwnerDay {
         }
     }
 
-    /// Begins another day, if it is one.
+    /// Begins a new day, if the day has changed.
     pub(super) fn turn(&mut self, today: u64) {
         if self.now.day < today {
             (self.now.day, self.now.used, self.unsaved) = (today, 0, 0);
@@ -85,7 +85,7 @@ impl FuelBudgets {
         used_up.map_or(Ok(()), |used_up| Err(CallError::DayUsedUp { day: used_up, has_run: false }))
     }
 
-    /// The task with the call of this id has ended, for ever.
+    /// Forgets a task that has ended for good. Its call has this id.
     pub fn forget(&self, principal: &Principal, call: &str) {
         let mut days = self.days.lock();
         for (owner, ..) in self.owners(principal) {
@@ -125,7 +125,7 @@ impl FuelBudgets {
                         day.take_over(stored);
                     }
                 }
-                // It counts from nothing, and what is stored is added as soon as it can be read.
+                // The count begins at nothing, and what is stored is added as soon as it can be read.
                 Err(error) => tracing::error!(%error, "how much fuel was used today cannot be read"),
             }
         }
@@ -138,7 +138,7 @@ impl FuelBudgets {
     }
 }
 
-/// What cannot be read is as if nothing had been used.
+/// A record that cannot be parsed counts as if nothing had been used.
 pub(super) fn parse(bytes: &[u8]) -> DayRecord {
     serde_json::from_slice(bytes).unwrap_or_else(|error| {
         tracing::error!(%error, "a stored day of fuel cannot be read, and begins anew");

@@ -1,4 +1,4 @@
-//! One tree of calls pays.
+//! Charges one tree of calls to the budgets of the day.
 
 use super::budgets::FuelBudgets;
 use super::record::{Paid, end_of};
@@ -15,7 +15,7 @@ pub(super) struct Payer {
 }
 
 impl FuelBudgets {
-    /// Pays for a tree of calls that begins, or that goes on where an earlier run of the call with this id was.
+    /// The payer for a tree of calls that begins, or that continues an earlier run of the call with this id.
     pub async fn payer(self: &Arc<Self>, principal: &Principal, call: &str) -> Box<dyn FuelPayer> {
         self.load(principal).await;
         let mut paid = Paid::default();
@@ -34,9 +34,9 @@ impl FuelBudgets {
 }
 
 impl FuelBudgets {
-    /// Pays for something that has ended.
+    /// Charges for work that has ended.
     pub async fn charge(self: &Arc<Self>, principal: &Principal, used: u64) {
-        // It is used already, whatever is left.
+        // The result is ignored: the fuel is used already, whatever is left.
         let _ = self.payer(principal, "").await.pay(used, 0, false);
     }
 }
@@ -46,7 +46,7 @@ impl FuelPayer for Payer {
         let today = self.budgets.today();
         let mut days = self.budgets.days.lock();
         let mut paid = self.paid.lock();
-        // What an earlier run has paid, this one does not.
+        // What an earlier run has paid is not charged again.
         let mut due = used.saturating_sub(paid.units);
         let owners = || self.budgets.owners(&self.principal);
         let room = owners().map(|(owner, _, limit)| {

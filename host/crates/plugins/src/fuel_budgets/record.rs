@@ -9,7 +9,7 @@ use std::collections::HashMap;
 pub(super) const DAY: u64 = 24 * 60 * 60;
 pub(super) const PREFIX: &str = "fuel";
 
-/// Whose day it is.
+/// The owner of a budget.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum BudgetOwner {
     Host,
@@ -24,7 +24,7 @@ pub(super) struct DayRecord {
     pub(super) day: u64,
     /// Units that were used on it.
     pub(super) used: u64,
-    /// By the ids of their calls.
+    /// What tasks have paid, by the ids of their calls.
     pub(super) tasks: HashMap<String, Paid>,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct DayRecord {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Paid {
     pub(super) units: u64,
-    /// Those of them that were given to this tree alone, and count for no day.
+    /// The part of `units` that was given to this tree alone and counts for no day.
     pub(super) of_its_own: u64,
 }
 

@@ -23,7 +23,7 @@ impl World {
         Self { store: Arc::new(MemoryStore::new(clock.clone())), clock }
     }
 
-    /// A process of its own.
+    /// The budgets as a separate process has them.
     fn process(&self, per_day: Option<u64>, per_principal: Option<u64>) -> Arc<FuelBudgets> {
         FuelBudgets::new(FuelLimits { per_day, per_principal }, self.clock.clone(), Some(self.store.clone()))
     }
@@ -75,7 +75,7 @@ fn a_restart_is_no_refill_and_a_task_pays_once() {
     begin(&first, "call").pay(20, 0, false).unwrap();
     now(first.save());
     payer.pay(79, 0, true).unwrap();
-    // The process is killed: what it had not stored is not paid, and is paid by the next.
+    // The process is killed: what it had not stored does not count as paid, so the next process pays for it.
     let second = world.process(None, Some(100));
     let again = begin(&second, "task");
     again.pay(70, 0, true).unwrap();
@@ -91,7 +91,7 @@ fn a_restart_is_no_refill_and_a_task_pays_once() {
     assert!(now(world.process(None, Some(100)).admit(&alice())).is_err());
 }
 
-/// Such as one that is cancelled before its call is made again.
+/// For example a task that is cancelled before its call is made again.
 #[test]
 fn a_task_of_an_earlier_process_is_forgotten_and_the_day_is_not() {
     let world = World::new();
@@ -132,7 +132,7 @@ fn processes_at_one_store_share_the_day() {
     now(two.save());
     assert_eq!(used(&one), 110);
     assert!(now(two.admit(&alice())).is_err());
-    // It learns of the other when it stores something itself.
+    // The process learns what the other one has used when it stores something itself.
     begin(&one, "c").pay(1, 0, false).unwrap();
     now(one.save());
     assert!(now(one.admit(&alice())).is_err());
@@ -150,7 +150,7 @@ fn days_that_are_over_are_removed() {
     assert!(now(world.store.get(&key)).unwrap().is_none());
 }
 
-/// However often they are killed, trees of calls pay for what they use, and for that once.
+/// However often processes are killed, trees of calls pay for what they use, and only once.
 #[test]
 fn trees_pay_what_they_use() {
     for seed in 0..10_000 {

@@ -1,21 +1,21 @@
-//! Stores what was used, a moment after it was, and forgets days that are over.
+//! Stores what was used, shortly after its use, and forgets days that are over.
 
 use super::budgets::{FuelBudgets, parse};
 use super::record::{BudgetOwner, DayRecord, PREFIX};
-use platform::durable::{DurableError, DurableStore, Expected, Key, Strength};
+use platform::durable::{Durability, DurableError, DurableStore, Expected, Key};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// Time between two writes. What was used since the last one is lost if the process is killed.
 const PAUSE: Duration = Duration::from_secs(1);
-/// From this many owners on, those of whom everything is stored and who run nothing are forgotten. Bounds memory against many
-/// principals.
+/// From this many owners on, owners that run nothing and whose use is completely stored are forgotten. Bounds memory against
+/// many principals.
 const MOST_IDLE: usize = 1_024;
 /// Records that are read at once.
 const PAGE: u32 = 200;
 
 impl FuelBudgets {
-    /// Keeps the store up to date for as long as somebody has the budgets.
+    /// Keeps the store up to date as long as anything holds the budgets.
     pub fn keep_stored(self: &Arc<Self>) {
         if self.are_set() && self.store.is_some() {
             tokio::spawn(run(Arc::downgrade(self)));
@@ -63,9 +63,9 @@ impl FuelBudgets {
                     None => drop(record.tasks.remove(call)),
                 }
             }
-            // Numbers and names can always be written.
+            // Serialising numbers and names cannot fail.
             let bytes = serde_json::to_vec(&record).unwrap_or_default();
-            match store.put(&key, bytes, expected, Strength::Process).await {
+            match store.put(&key, bytes, expected, Durability::Process).await {
                 Ok(_) => {}
                 Err(DurableError::Conflict(_)) => continue,
                 Err(error) => return Err(error),
@@ -93,8 +93,8 @@ impl FuelBudgets {
             for (key, record) in page {
                 let day = parse(&record.value);
                 if day.day < today && day.tasks.is_empty() {
-                    // Somebody who has used it meanwhile keeps it.
-                    let _ = store.remove(&key, Expected::At(record.revision), Strength::Process).await;
+                    // This fails, as it should, if the owner has used the record meanwhile.
+                    let _ = store.remove(&key, Expected::At(record.revision), Durability::Process).await;
                 }
             }
         }
@@ -120,7 +120,7 @@ async fn run(waiting: Weak<FuelBudgets>) {
             }
         }
         let changed = budgets.changed.clone();
-        // Whoever pays keeps them, and not this wait.
+        // Only payers keep the budgets alive; this wait must not.
         drop(budgets);
         changed.notified().await;
         tokio::time::sleep(PAUSE).await;

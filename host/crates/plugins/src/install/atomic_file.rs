@@ -15,7 +15,7 @@ pub(super) enum WriteStep {
     UsersRenamed,
     /// A component is on disk under a temporary name.
     ComponentWritten,
-    /// It is named by its digest, but no lock file refers to it yet.
+    /// The component is named by its digest, but no lock file refers to it yet.
     ComponentRenamed,
     /// The new lock file is on disk under a temporary name.
     LockfileWritten,

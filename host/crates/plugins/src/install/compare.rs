@@ -39,7 +39,7 @@ pub fn judge_update(highest: Option<&str>, old: &PluginVersion, new: &PluginVers
         return UpdateVerdict::Downgrade { highest: highest.to_owned() };
     }
     let mut changes = compare_versions(old, new);
-    // Going back from a version was a decision, which no update reverts.
+    // The operator decided to go back from the highest version, and no update may revert that decision.
     if let Some((highest, Some(Ordering::Equal))) = order
         && old.version.as_deref() != Some(highest)
     {
@@ -90,7 +90,7 @@ fn version(old: &PluginVersion, new: &PluginVersion) -> VersionChange {
         None => " (these cannot be compared)",
     };
     let line = format!("version {} -> {}{note}, {} -> {} bytes", shown(old), shown(new), old.size, new.size);
-    // Whoever serves the plugin can serve older bytes under the same version, which its signer has replaced.
+    // Under an equal version, whoever serves the plugin could serve older bytes that its signer has replaced.
     VersionChange { line, needs_consent: order != Some(Ordering::Greater) }
 }
 

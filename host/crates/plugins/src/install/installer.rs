@@ -73,7 +73,7 @@ impl Installer {
         &self.store
     }
 
-    /// Installs a plugin that finds this data.
+    /// Installs a plugin. `data` is the key of the stored data that it uses.
     pub fn install(
         &self,
         id: &PluginId,
@@ -95,8 +95,8 @@ impl Installer {
         })
     }
 
-    /// Installs a new version of a plugin, which comes from `reference`, or stages it. `current` is the digest of the version that was installed when the
-    /// update was looked for.
+    /// Installs a new version of a plugin, which comes from `reference`, or stages it. `current` is the digest of the version
+    /// that was installed when the update was looked for.
     pub fn update(
         &self,
         id: &PluginId,
@@ -135,7 +135,7 @@ impl Installer {
         })
     }
 
-    /// Looks for updates at another reference from now on, which has the same component.
+    /// From now on, updates are looked for at another reference, which has the same component.
     pub fn follow(&self, id: &PluginId, current: &Digest, reference: &str) -> Result<(), InstallError> {
         self.change(None, |lockfile| {
             let entry = find(lockfile, id)?;
@@ -168,9 +168,9 @@ impl Installer {
         })
     }
 
-    /// Installs the previous version, which must have this digest and an intact component in the store. Its grants are
-    /// those that are given now and were given when it was replaced. The replaced version is staged. Returns the lines of
-    /// the grants that are gone.
+    /// Installs the previous version, which must have this digest and an intact component in the store. Its grants are those
+    /// that are given now and that were also given when it was replaced. The replaced version is staged. Returns the lines of
+    /// the revoked grants.
     pub fn roll_back(&self, id: &PluginId, to: &Digest) -> Result<Vec<String>, InstallError> {
         let approved = self.clock.wall();
         self.change(None, |lockfile| {
@@ -230,7 +230,7 @@ impl Installer {
         })
     }
 
-    /// The lock files of other configurations with the same state folder whose plugin of this name finds this data.
+    /// The lock files of other configurations that share the state folder and whose plugin of this name uses this data.
     pub fn others_with(&self, id: &PluginId, data: &DataKey) -> Result<Vec<PathBuf>, InstallError> {
         let mut others = self.store.lock(&self.lockfile)?.users()?;
         others.retain(|path| *path != self.lockfile);
@@ -257,7 +257,8 @@ impl Installer {
     }
 
     /// Makes one change: first stores the component, which nothing refers to yet; then replaces the lock file atomically;
-    /// finally removes unused components. A crash in between leaves the old state or the new one. `change` says what is to be recorded of it.
+    /// finally removes unused components. A crash in between leaves the old state or the new one. `change` also returns the
+    /// audit records of the change.
     fn change<R>(
         &self,
         new: Option<&Candidate>,
@@ -283,7 +284,7 @@ fn of_install(id: &PluginId, what: &'static str, reference: &str, version: &Plug
     AuditRecord::for_operator(Some(id.clone()), Some(digest), event)
 }
 
-/// With the grants that come or go with it.
+/// The record of a change, and a record of each grant that is given or revoked with it.
 fn of_grants(
     id: &PluginId,
     what: &'static str,

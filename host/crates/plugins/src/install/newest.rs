@@ -3,12 +3,12 @@
 use super::semantic_version::{compare, parse};
 use std::cmp::Ordering;
 
-/// Whether a tag names one version, such as `1.2.0`. Others, such as `latest` or `1`, are moved where the plugin is published.
+/// Whether a tag names one version, such as `1.2.0`. Publishers move other tags, such as `latest` or `1`, to newer versions.
 pub fn is_version(tag: &str) -> bool {
     parse(tag).is_some()
 }
 
-/// The highest version among `tags`, if it is higher than `tag`. Pre-releases count only for whoever has one.
+/// The highest version among `tags`, if it is higher than `tag`. Pre-releases count only if `tag` is one itself.
 pub(super) fn newer_tag<'a>(tag: &str, tags: &'a [String]) -> Option<&'a str> {
     let takes_pre_releases = !parse(tag)?.pre.is_empty();
     let mut newest = None;

@@ -38,7 +38,7 @@ impl Choice {
 }
 
 impl GrantProposal {
-    /// The line with what the operator has chosen: a directory and a path, or a host and nothing.
+    /// The line with the operator's choice filled in. `chosen` is a directory or a host; only a directory needs a `path`.
     pub fn with_choice(&self, chosen: &str, path: &str) -> String {
         let quoted = |text: &str| Value::from(text).to_string();
         let line = self.line.replace("\"DIRECTORY\"", &quoted(chosen)).replace("\"HOST\"", &quoted(chosen));
@@ -46,7 +46,7 @@ impl GrantProposal {
     }
 }
 
-/// A line for each of these requests, which are some of `all` those of the plugin.
+/// A line for each of `requests`, which are some of `all` requests of the plugin.
 pub fn propose_grants(requests: &Requests, all: &Requests) -> Vec<GrantProposal> {
     requested_capabilities(requests).into_iter().map(|capability| propose_grant(all, capability)).collect()
 }
@@ -60,7 +60,7 @@ fn propose_grant(all: &Requests, capability: RequestedCapability) -> GrantPropos
             Some(Choice::Directory),
         ),
         "http" => {
-            // The guest would not reach it without.
+            // Without `private`, the guest would not reach a server in a private network.
             let inside = HttpPattern::new(&capability.detail).is_ok_and(|pattern| pattern.is_inside());
             (format!("http = [{{ allow = {value}{} }}]", if inside { ", private = true" } else { "" }), None)
         }
@@ -119,8 +119,8 @@ pub fn new_requests(old: &Requests, new: &Requests) -> Requests {
     }
 }
 
-/// The requests of which nothing is granted. Where the operator has granted a part, that was a decision; of requests to servers, a part
-/// is a grant within the request.
+/// The requests of which nothing is granted. A request that is granted in part is left out, because the operator decided that.
+/// For requests to servers, a part is any grant within the request.
 pub fn ungranted_requests(requests: &Requests, grants: &Grants) -> Requests {
     let Requests { filesystem, agent_tools, client, publish, events, connections, http, secrets, env, state, scratch } =
         requests;
@@ -200,7 +200,7 @@ mod tests {
     fn a_server_of_this_machine_is_proposed_as_such() {
         let all: Requests =
             toml::from_str("http = [\"http://localhost:8080/\", \"https://a.example\"]\nsecrets = [\"key\"]").unwrap();
-        // The version before requested the servers already.
+        // The earlier version already requested the servers.
         let new = Requests { secrets: all.secrets.clone(), ..Requests::default() };
         let lines = |requests| propose_grants(requests, &all).into_iter().map(|it| it.line).collect::<Vec<_>>();
         let secret = r#"secrets = [{ name = "key", hosts = ["localhost", "a.example"] }]"#;

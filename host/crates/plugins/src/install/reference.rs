@@ -37,7 +37,7 @@ pub struct OciName {
     pub repository: String,
     /// Such as `1.2.0`. The registry may move it to another artifact.
     pub tag: Option<String>,
-    /// Of the manifest.
+    /// The digest of the manifest.
     pub digest: Option<Digest>,
 }
 
@@ -73,7 +73,7 @@ impl Reference {
         }
     }
 
-    /// Where all versions are: without tag and digest.
+    /// The place of all versions: the reference without tag and digest.
     pub fn source(&self) -> String {
         match self {
             Self::File(_) => format!("file:{}", self.location()),
@@ -90,7 +90,8 @@ impl Reference {
         }
     }
 
-    /// Another version of the same plugin; the error is a sentence. In an address, `installed` is replaced.
+    /// The reference of another version of the same plugin; the error is a sentence. In a web address, the text of the
+    /// `installed` version is replaced.
     pub fn with_version(&self, installed: Option<&str>, version: &str) -> Result<Self, String> {
         match self {
             Self::File(path) => Err(format!("it comes from the file {}, which has one version", path.display())),

@@ -62,7 +62,7 @@ pub struct SourceSettings {
     pub private: bool,
     /// Whether layers of the media type before `application/wasm` are accepted.
     pub legacy_media_types: bool,
-    /// For one answer.
+    /// The longest time that one answer may take.
     #[serde(with = "humantime_serde")]
     pub timeout: Option<Duration>,
 }
@@ -139,7 +139,7 @@ impl SourceSettings {
 pub struct SourceTables(BTreeMap<String, SourceSettings>);
 
 impl SourceTables {
-    /// By prefix of the location: a host, a host and folders, an absolute path, or `*` for everything.
+    /// The tables by prefix of the location: a host, a host and folders, an absolute path, or `*` for everything.
     pub fn new(tables: BTreeMap<String, SourceSettings>) -> Self {
         Self(tables)
     }

@@ -10,7 +10,7 @@ pub struct FetchedComponent {
     pub digest: Digest,
     /// The exact reference. Where the source supports it, it refers to these bytes only.
     pub resolved: String,
-    /// Whose signature was verified. None if the source's policy requires no signature and none was found.
+    /// The signer whose signature was verified. None if the source's policy requires no signature and none was found.
     pub signer: Option<Signer>,
     /// Metadata where the component is published. Unverified.
     pub claims: Claims,
@@ -56,7 +56,7 @@ pub struct FetchError {
 pub struct Newest {
     /// Where it is: the same reference, or one with a higher version.
     pub reference: String,
-    /// That of the component.
+    /// The digest of the component.
     pub digest: Digest,
     /// Why there may be newer ones that were not found.
     pub note: Option<String>,

@@ -49,15 +49,15 @@ impl ComponentStore {
         self.folder.join(file_name(digest))
     }
 
-    /// Copies the components that a lock file refers to and that are only in the other store. What they are is checked whenever one
-    /// is loaded.
+    /// Copies the components that a lock file refers to and that are only in the other store. Their digests are checked
+    /// whenever one is loaded.
     pub fn copy_missing(&self, other: &Self, lock: &Lockfile) -> Result<(), ComponentStoreError> {
         let copied = || {
             for version in lock.iter().flat_map(|(_, entry)| entry.versions().cloned().collect::<Vec<_>>()) {
                 let (from, to) = (other.path(&version.digest), self.path(&version.digest));
                 if from.is_file() && !to.exists() {
                     create_private_folder(&self.folder)?;
-                    // An interrupted copy would be taken for the component ever after.
+                    // The file is replaced atomically, because an interrupted copy would be taken for the component ever after.
                     replace_file(&to, &fs::read(&from)?, fs::metadata(&from)?.permissions())?;
                 }
             }

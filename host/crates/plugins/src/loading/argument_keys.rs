@@ -5,8 +5,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Each tool and each argument must exist; the error is a sentence. A name that nothing has would protect no call, and
-/// nobody would notice.
+/// Each tool and each argument must exist; the error is a sentence. A key for an unknown tool or argument would protect no
+/// call, and nobody would notice.
 pub(super) fn check(keys: &BTreeMap<String, String>, tools: &[Arc<PluginTool>]) -> Result<(), String> {
     for (name, argument) in keys {
         let Some(tool) = tools.iter().find(|tool| tool.tool.name == *name) else {

@@ -35,7 +35,7 @@ impl Loader {
         Self { library: Arc::new(library), environment: RwLock::default(), withdrawn: RwLock::default() }
     }
 
-    /// Sets the values of grants that only name them, for plugins that are loaded from now on.
+    /// Sets the values that grants refer to by name, for plugins that are loaded from now on.
     pub fn set_environment(&self, environment: HostEnvironment) {
         *self.environment.write() = Arc::new(environment);
     }
@@ -109,7 +109,7 @@ impl Loader {
         argument_keys::check(&spec.idempotency, &offered.tools).map_err(LoadErrorKind::ArgumentKeys)?;
         let reads_steering = inspection.reads_steering();
         let requests = inspection.manifest.as_ref().map(|manifest| manifest.requests.clone()).unwrap_or_default();
-        // A manifest may ask for more than the host gives by itself, and not for less.
+        // A manifest may ask for more durability than the host provides by default, but not for less.
         let asked = inspection.manifest.as_ref().and_then(|manifest| manifest.survive);
         let survive = spec.limits.survive.or(asked.filter(|asked| *asked == Survive::PowerLoss));
         let environment = self.environment.read().clone();

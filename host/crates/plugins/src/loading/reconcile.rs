@@ -2,7 +2,7 @@
 //! ready, and running calls end on the version that they began with.
 //!
 //! When a new version cannot be loaded, the old one stays and the reason is logged. But a plugin never keeps what was revoked:
-//! if it cannot be loaded with less, it is removed.
+//! if it cannot be loaded with fewer grants, it is removed.
 
 use super::loader::Loader;
 use super::wanted::{Cause, WantedPlugin, WantedPlugins};
@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a changed configuration waits for the plugins that it changes, so that they are replaced in one step. One that
-/// takes longer, since it must be compiled, does not keep a revoked grant in force.
+/// How long a changed configuration waits for the plugins that it changes, so that they are replaced in one step. Bounded, so
+/// that a plugin that takes longer, because it must be compiled, does not keep a revoked grant in force.
 const ONE_STEP: Duration = Duration::from_secs(1);
 
 /// The plugins that should be loaded.
@@ -24,7 +24,7 @@ pub struct PluginSet {
     /// Those that only other plugins see.
     pub agents: Vec<PluginSpec>,
     pub withdrawn: WithdrawnList,
-    /// Values of grants that only name them.
+    /// Values that grants refer to by name.
     pub environment: HostEnvironment,
 }
 
@@ -107,7 +107,7 @@ async fn reload_config(plugins: &mut WantedPlugins, watch: &mut FileWatch, read_
         }
     }
     let in_one_step = async { while plugins.is_loading() && plugins.next_loaded().await {} };
-    // What is not loaded by then follows.
+    // Plugins that are not loaded by then follow later.
     let _ = tokio::time::timeout(ONE_STEP, in_one_step).await;
     let (before, starting) = (plugins.catalog.snapshot(), plugins.starting);
     plugins.publish();

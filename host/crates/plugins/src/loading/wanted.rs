@@ -1,5 +1,5 @@
-//! The plugins of the configuration: what serves of each, what is being loaded for it, and what went wrong. What is ready goes
-//! into the catalog.
+//! The plugins of the configuration: which version of each serves, what is being loaded for it, and what went wrong. Versions
+//! that are ready go into the catalog.
 
 use super::loader::Loader;
 use crate::catalog::{Catalog, CatalogError, CurrentCatalog, Missing, MissingPlugins, Plugin};
@@ -12,16 +12,16 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-/// How long plugins that are ready wait for others that are ready soon, so that clients hear of them together.
+/// How long plugins that are ready wait for others that are ready soon, so that clients are notified of them together.
 const TOGETHER: Duration = Duration::from_millis(20);
 
 /// Why a plugin is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
     Start,
-    /// Its configuration is another one, or new.
+    /// Its configuration is new or has changed.
     Configuration,
-    /// Its file is another one.
+    /// Its file has changed.
     File,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct WantedPlugin {
     pub(super) spec: PluginSpec,
     /// The version that serves until there is a newer one.
     pub(super) current: Option<Arc<Plugin>>,
-    /// A version that is not in the catalog, or not yet.
+    /// A loaded version that is not in the catalog, or not yet.
     newer: Option<(Arc<Plugin>, Cause)>,
     /// The number of the load whose result counts.
     load: Option<u64>,
@@ -52,7 +52,7 @@ pub(super) struct WantedPlugins {
     pub(super) list: Vec<WantedPlugin>,
     loads: JoinSet<Loaded>,
     last_load: u64,
-    /// Until all plugins of the start were tried, which is ready first decides nothing.
+    /// True until all plugins were tried at the start. Until then it does not matter which plugin is ready first.
     pub(super) starting: bool,
     warnings: HashSet<String>,
 }
@@ -82,9 +82,9 @@ impl WantedPlugin {
         Some((self.id().table(), why))
     }
 
-    /// What was loaded cannot serve.
+    /// Records why the loaded version cannot serve.
     fn refuse(&mut self, cause: Cause, error: String) {
-        // A version that clashes is tried again with each that is loaded.
+        // A version that clashes is tried again whenever another plugin is loaded, and its error is logged once.
         if self.error.as_deref() == Some(&*error) {
             return;
         }
@@ -102,7 +102,7 @@ impl WantedPlugin {
         self.error = Some(error.into());
     }
 
-    /// `chosen` serves from now on. Another version is kept, since what it clashes with may go.
+    /// `chosen` serves from now on. Another version is kept, since the plugin that it clashes with may be removed.
     fn serve(&mut self, chosen: Option<&Arc<Plugin>>) {
         let is_chosen = |plugin: &Arc<Plugin>| chosen.is_some_and(|chosen| Arc::ptr_eq(chosen, plugin));
         if let Some((newer, cause)) = self.newer.take_if(|(newer, _)| is_chosen(newer)) {
@@ -129,12 +129,12 @@ impl WantedPlugins {
         plugins
     }
 
-    /// Starts to load a plugin. The result of a load that runs for it does not count any more.
+    /// Starts to load a plugin. The result of a load that still runs for it no longer counts.
     pub(super) fn load(&mut self, at: usize, cause: Cause) {
         let Some(wanted) = self.list.get_mut(at) else { return };
         self.last_load += 1;
         wanted.load = Some(self.last_load);
-        // It may have been withdrawn, or its file may be another one.
+        // The newer version may have been withdrawn, or its file may have changed again.
         wanted.newer = None;
         let (loader, spec, number) = (self.loader.clone(), wanted.spec.clone(), self.last_load);
         let current = wanted.current.clone().filter(|current| current.spec == spec);
@@ -152,7 +152,7 @@ impl WantedPlugins {
             };
             Loaded { number, cause, result }
         };
-        // It reads and hashes files, which must not delay requests.
+        // Loading reads and hashes files, which must not delay requests.
         self.loads.spawn(run_in_pool(owner, load.boxed()));
     }
 
@@ -175,7 +175,7 @@ impl WantedPlugins {
         true
     }
 
-    /// Nothing of a task that was aborted with the runtime.
+    /// `loaded` is none for a task that was aborted with the runtime.
     fn take(&mut self, loaded: Option<Loaded>) {
         let Some(Loaded { number, cause, result }) = loaded else { return };
         let Some(wanted) = self.list.iter_mut().find(|wanted| wanted.load == Some(number)) else { return };
@@ -202,8 +202,8 @@ impl WantedPlugins {
         }
     }
 
-    /// Puts what is ready into the catalog. Of plugins that cannot be offered side by side, the one that serves already stays;
-    /// at the start, the first of the configuration.
+    /// Puts what is ready into the catalog. If plugins cannot be offered side by side, the one that already serves stays; at
+    /// the start, the first one of the configuration.
     pub(super) fn publish(&mut self) {
         let Self { catalog, list, .. } = self;
         let (starting, mut chosen) = (self.starting, Vec::new());
@@ -232,7 +232,7 @@ impl WantedPlugins {
 fn refuse_clashes(now: &Catalog, list: &mut [WantedPlugin], starting: bool) -> Vec<Option<Arc<Plugin>>> {
     let mut refused = HashSet::new();
     loop {
-        // What stays as it is comes first.
+        // Plugins that stay as they are come first.
         let stays = |(at, wanted): (usize, &WantedPlugin)| {
             let stays = !starting && (wanted.newer.is_none() || refused.contains(&at));
             wanted.current.clone().filter(|_| stays)

@@ -1,5 +1,5 @@
-//! Watches files for changes by polling, which also sees files replaced by renaming, retargeted links and network folders.
-//! As long as the kernel tells of no change in their folders, it polls seldom, and an idle host sleeps.
+//! Watches files for changes by polling, which also sees files replaced by renaming, retargeted links and network folders. As
+//! long as the kernel reports no change in their folders, it polls rarely, so that an idle host sleeps.
 
 use crate::package::FileStamp;
 use platform::folder_events::FolderEvents;
@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Time between two polls while something changes. A change is reported once the file is the same in two polls, so that a
-/// file that is still being written is not read half.
+/// half-written file is not read.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
-/// Time between two polls while the kernel tells of no change.
+/// Time between two polls while the kernel reports no change.
 const QUIET_INTERVAL: Duration = Duration::from_secs(5);
 
 /// A file, as it was last reported and last seen.
@@ -69,7 +69,7 @@ impl FileWatch {
             match &events {
                 Some(events) if is_quiet => {
                     let event = events.next();
-                    // An error means that the kernel tells nothing any more; then polling is all there is.
+                    // An error means that the kernel reports nothing any more; then only polling is left.
                     let told = tokio::time::timeout(QUIET_INTERVAL, event).await;
                     if told.is_ok() {
                         tokio::time::sleep(POLL_INTERVAL).await;

@@ -17,9 +17,9 @@ pub struct PluginTool {
     pub passed_on: Map<String, Value>,
     /// `tool.name`, which the records of its calls share.
     pub name: Arc<str>,
-    /// The name by which plugins call it, or that a chain of calls has for it.
+    /// The name by which plugins call it, or by which it appears in a chain of calls.
     pub full_name: Arc<str>,
-    /// None: only the server of the tool checks its arguments.
+    /// None if only the server of the tool checks its arguments.
     input: Option<LazySchema>,
     output: LazySchema,
 }
@@ -30,8 +30,8 @@ impl PluginTool {
         Arc::new(Self::with_check(tool, full_name, true))
     }
 
-    /// A tool of a server that the operator chose. The server checks arguments itself, and `checks` says whether this host can, too:
-    /// whether it can read the input schema.
+    /// A tool of a server that the operator chose. The server checks arguments itself. `checks` says whether this host checks
+    /// them, too, which it can if it can read the input schema.
     pub fn of_server(tool: Tool, full_name: String, passed_on: Map<String, Value>, checks: bool) -> Arc<Self> {
         Arc::new(Self { passed_on, ..Self::with_check(tool, full_name, checks) })
     }
@@ -47,7 +47,8 @@ impl PluginTool {
         self.input.as_ref().map_or(Ok(()), |schema| schema.check(&self.tool.input_schema, arguments))
     }
 
-    /// Checks arguments that are to be passed on, without what is null in the place of being left out. Says whether there was such a null.
+    /// Checks arguments that are to be passed on. If they do not match, removes members that are null instead of being left
+    /// out, and checks again. Returns whether any were removed.
     pub fn accept(&self, arguments: &mut Value) -> Result<bool, String> {
         let Err(reason) = self.check_arguments(arguments) else { return Ok(false) };
         let schema = serde_json::from_str(&self.tool.input_schema).unwrap_or_default();

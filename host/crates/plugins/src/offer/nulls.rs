@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-/// Leaves out each member that is null, that `schema` does not require, and whose schema names another type. Says whether there was one.
-/// What is in lists stays, so that the schema bounds how often its list of required members is read.
+/// Removes each member that is null, that `schema` does not require, and whose schema names another type. Returns whether there
+/// was one. Items of lists are not searched, so that the schema bounds how often its list of required members is read.
 pub(super) fn leave_out(schema: &Value, value: &mut Value) -> bool {
     let Value::Object(members) = value else { return false };
     let (known, required) = (&schema["properties"], schema["required"].as_array());
@@ -15,7 +15,7 @@ pub(super) fn leave_out(schema: &Value, value: &mut Value) -> bool {
     members.iter_mut().fold(left_out, |found, (name, value)| leave_out(&known[name.as_str()], value) | found)
 }
 
-/// Whether a schema allows null, or does not say it in so many words.
+/// Whether a schema allows null, or does not plainly exclude it.
 fn may_be_null(schema: &Value) -> bool {
     match &schema["type"] {
         Value::String(name) => name == "null",

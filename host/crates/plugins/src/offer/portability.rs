@@ -1,4 +1,4 @@
-//! What well-known clients cannot read of a tool although it is valid: they lose the whole list of tools for it.
+//! Finds what well-known clients cannot read in a valid tool: because of it they lose the whole list of tools.
 
 use runtime::imports::{Tool, unportable_parts};
 use serde_json::Value;

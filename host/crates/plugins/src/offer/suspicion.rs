@@ -48,7 +48,7 @@ pub fn find_suspicions(offer: &Offer) -> Vec<Suspicion> {
     suspicions.take(MAX_SUSPICIONS).collect()
 }
 
-/// Titles and descriptions, each after what it describes.
+/// Titles and descriptions, each with a text that names what it describes.
 pub(super) fn titles_and_descriptions(offer: &Offer) -> Vec<(String, String)> {
     let mut texts = Vec::new();
     let mut add = |part: &str, subject: String, text: Option<&String>| {
@@ -210,8 +210,8 @@ mod tests {
         assert!(judged.values().sum::<usize>() >= 150 && judged.len() == 3, "{judged:?}");
     }
 
-    /// The phrases were chosen with these lines in view: other words for the same pass unmarked. What holds in any case is
-    /// that a reviewer sees every text, and that what is served is what was reviewed.
+    /// The phrases were chosen with these lines in view, so other words for the same instructions pass unmarked. In any case a
+    /// reviewer sees every text, and what is served is what was reviewed.
     #[test]
     fn instructions_are_marked_and_ordinary_lines_are_not() {
         let lines = |text: &'static str| text.lines().filter(|line| !line.starts_with("# ")).collect::<Vec<_>>();

@@ -67,7 +67,7 @@ pub(crate) fn offer() -> Offer {
     }
 }
 
-/// What an update may change of it without a word.
+/// A change of an offer, with a name for messages.
 pub(crate) type Mutation = (&'static str, Box<dyn Fn(&mut Offer)>);
 
 /// One small change of [`offer`] each, in every part that people or models read.

@@ -66,7 +66,7 @@ impl Claims {
         }
     }
 
-    /// The section that older tools wrote, before each claim had its own.
+    /// The section that older tools wrote, before each claim had a section of its own.
     fn add_registry_metadata(&mut self, data: &[u8]) {
         #[derive(Deserialize)]
         struct Metadata {

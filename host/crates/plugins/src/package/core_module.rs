@@ -1,4 +1,4 @@
-//! Core modules, which are no components: for whom they were made, and what helps.
+//! Core modules, which are no components: finds out for which host one was made, and advises what to do.
 
 use wasmparser::{Parser, Payload};
 
@@ -16,7 +16,7 @@ const WASI_0_1: &str = "it is a core module for WASI 0.1, not a component; build
 const OTHER: &str = "it is a core module, not a component; build for the target wasm32-wasip2, or wrap it with \
                      `wasm-tools component new`";
 
-/// What modules of Spin imported before it had components, and what those export that answer HTTP.
+/// Names that modules of Spin imported before Spin had components, and the export of those that answer HTTP.
 const NAMES_OF_SPIN: [&str; 8] = [
     "handle-http-request",
     "wasi-outbound-http",
@@ -28,7 +28,7 @@ const NAMES_OF_SPIN: [&str; 8] = [
     "sqlite",
 ];
 
-/// What is said of a core module, by whose functions it imports.
+/// The advice for a core module, chosen by the host whose functions it imports.
 pub(super) fn advice(bytes: &[u8]) -> &'static str {
     let sections = Parser::new(0).parse_all(bytes).map_while(Result::ok);
     let before_code = sections.take_while(|payload| !matches!(payload, Payload::CodeSectionStart { .. }));
@@ -45,7 +45,7 @@ pub(super) fn advice(bytes: &[u8]) -> &'static str {
     };
     let names: Vec<&str> = before_code.flat_map(of_section).take(2 * MAX_NAMES).collect();
     let any = |is_known: fn(&str) -> bool| names.iter().any(|name| is_known(name));
-    // Most modules import WASI, too, so that is asked last.
+    // Most modules import WASI, too, so WASI is checked last.
     if any(|name| name.starts_with("extism:")) {
         EXTISM
     } else if any(|name| NAMES_OF_SPIN.contains(&name)) {

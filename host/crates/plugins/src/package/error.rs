@@ -10,7 +10,7 @@ pub enum InspectError {
     TooLarge { size: u64, limit: u64 },
     #[error("it is not WebAssembly: {0}")]
     NotWasm(&'static str),
-    /// What helps.
+    /// The text says what to do.
     #[error("{0}")]
     CoreModule(&'static str),
     #[error("it is not a valid component: {0}")]

@@ -31,7 +31,7 @@ pub struct ComponentFile {
 }
 
 impl ComponentFile {
-    /// Opens the component file that the operator names, wherever links lead.
+    /// Opens the component file that the operator names. Follows links.
     pub fn open(path: &Path) -> Result<Self, PackageError> {
         let mut options = OpenOptions::new();
         // A named pipe must not block.
@@ -76,12 +76,12 @@ impl ComponentFile {
         &self.path
     }
 
-    /// As it was when the file was opened.
+    /// The stamp of the file when it was opened.
     pub fn stamp(&self) -> FileStamp {
         self.stamp
     }
 
-    /// The stamp that its bytes still have after they were read; none if it changed meanwhile.
+    /// The stamp from the opening, if the file still has it after its bytes were read; none if the file changed meanwhile.
     pub fn unchanged_stamp(&self) -> Option<FileStamp> {
         let now = self.file.metadata().ok()?;
         Some(self.stamp).filter(|stamp| *stamp == FileStamp::from_metadata(&now))
@@ -113,7 +113,7 @@ pub fn read_stored(path: &Path) -> Result<Vec<u8>, PackageError> {
     ComponentFile::open_stored(path)?.read()
 }
 
-/// Reads the component file that the operator names, wherever links lead. Refuses large ones before reading them.
+/// Reads the component file that the operator names. Follows links, and refuses large files before reading them.
 pub fn read_file(path: &Path) -> Result<Vec<u8>, PackageError> {
     ComponentFile::open(path)?.read()
 }

@@ -23,16 +23,16 @@ pub struct Inspection {
     pub size: u64,
     /// Unverified metadata, such as author and licence.
     pub claims: Claims,
-    /// The comments of its WIT, for a component with functions of its own. What is said of its tools is kept instead.
+    /// The comments of its WIT, for a component with functions of its own. Not stored: the offer has what they say of tools.
     #[serde(skip)]
     pub(crate) docs: Option<Arc<[u8]>>,
 }
 
-/// The interface that a plugin reads messages to its running calls with, without its version.
+/// The interface through which a plugin reads messages to its running calls, without its version.
 const STEERING_INTERFACE: &str = "portcullis:plugin/steering@";
 
 impl Inspection {
-    /// The version of the WIT package that it exports interfaces of; none for one with functions of its own.
+    /// The version of the WIT package whose interfaces it exports; none for a component with functions of its own.
     pub fn api_version(&self) -> Option<&'static str> {
         self.exports.iter().any(|name| name.starts_with(PACKAGE)).then_some(API_VERSION)
     }

@@ -13,7 +13,8 @@ pub struct Manifest {
     /// One sentence for the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What the steps of its tasks should survive, if that is more than the host's other tasks do. The operator decides.
+    /// What the steps of its tasks should survive, if that is more than for the host's other tasks. The operator's setting
+    /// wins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub survive: Option<Survive>,
     #[serde(default)]

@@ -4,15 +4,15 @@ use super::manifest::Manifest;
 
 /// The bytes before the first section.
 const HEADER: usize = 8;
-/// Where the header says whether it is a module or a component, and what it says of a component.
+/// The position of the header's byte that distinguishes modules from components, and its value for a component.
 const LAYER: usize = 6;
 const IS_COMPONENT: u8 = 1;
-/// The ids of custom sections, and in a component of modules and components.
+/// The ids of sections: custom ones, and, in a component, modules and components.
 const CUSTOM: u8 = 0;
 const MODULE: u8 = 1;
 const COMPONENT: u8 = 4;
 
-/// The component with this manifest. None if the bytes are no sequence of sections; a component that was inspected is.
+/// The component with this manifest. None if the bytes are no sequence of sections, which an inspected component always is.
 pub fn with_manifest(component: &[u8], manifest: &Manifest) -> Option<Vec<u8>> {
     let mut out = without_manifest(component)?;
     let json = serde_json::to_vec(manifest).ok()?;
@@ -23,7 +23,7 @@ pub fn with_manifest(component: &[u8], manifest: &Manifest) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Without the manifest of the component, which some SDKs have in the module inside it.
+/// The bytes without the manifest of the component, which some SDKs put into the module inside it.
 fn without_manifest(bytes: &[u8]) -> Option<Vec<u8>> {
     let is_component = *bytes.get(LAYER)? == IS_COMPONENT;
     let (mut out, mut rest) = (bytes.get(..HEADER)?.to_vec(), bytes.get(HEADER..)?);
@@ -107,7 +107,7 @@ mod tests {
         assert!(has(&first, "1.0.0") && has(&second, "2.0.0") && !has(&second, "1.0.0"));
     }
 
-    /// As components in Rust have it. A module has other sections under the ids of modules and components.
+    /// Components in Rust have their manifest there. A module has other sections under the ids of modules and components.
     #[test]
     fn a_manifest_in_the_module_inside_is_replaced() {
         let module = [&[0, b'a', b's', b'm', 1, 0, 0, 0][..], &[MODULE, 4, 1, 0x60, 0, 0], &[COMPONENT, 1, 0]].concat();
@@ -121,7 +121,7 @@ mod tests {
         add_section(&mut described, CUSTOM, &[&name, Manifest::SECTION.as_bytes(), b"1.0.0"].concat());
         let new = manifest("2.0.0", String::new());
         assert_eq!(with_manifest(&inside(&described), &new), with_manifest(&inside(&module), &new));
-        // In a component inside, too.
+        // A manifest in a component inside is replaced, too.
         let mut nested = EMPTY.to_vec();
         add_section(&mut nested, COMPONENT, &inside(&described));
         let replaced = with_manifest(&nested, &new).unwrap();

@@ -42,9 +42,9 @@ fn check_limit(what: &'static str, count: u64, limit: u64) -> Result<(), Inspect
 struct ItemCounters {
     nested: ItemCounter,
     functions: ItemCounter,
-    /// Of modules: types, imports, exports, globals, segments.
+    /// Items of modules: types, imports, exports, globals, segments.
     items: ItemCounter,
-    /// Of components: types, instances, aliases, imports, exports.
+    /// Items of components: types, instances, aliases, imports, exports.
     parts: ItemCounter,
     /// Lifted and lowered functions. Each compiles to an adapter that is not counted as a function.
     adapters: ItemCounter,
@@ -111,7 +111,7 @@ pub(super) struct Sections {
 
 /// The section that tools write the comments of a WIT package into.
 const DOCS_SECTION: &str = "package-docs";
-/// Its size. More than this is never said of tools.
+/// The largest section of this kind, in bytes. What a plugin may say of its tools is less.
 const MAX_DOCS: usize = 1 << 20;
 
 impl Sections {

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// A file that was changed this recently may be changed again without another stamp: clocks of file systems tick slowly.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// The time of change is among it, which no program can set.
+/// It contains the time of change, which no program can set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileStamp {
     pub device: u64,

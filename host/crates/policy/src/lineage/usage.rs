@@ -1,4 +1,4 @@
-//! What a call has used with the calls below it, so that a later run of the call can begin with that.
+//! How much a call and the calls below it have used, so that a later run of the same call can start from there.
 
 use super::{Chain, Lineage};
 use crate::{PrivateOrigins, SampleGrant, SampleLimit, SampleUsage, TreeBudget};
@@ -21,7 +21,7 @@ impl Chain {
         self.sampled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// This call and its callers without the root, and the root.
+    /// This call and its callers except the root, and then the root.
     fn below_root(&self) -> (Vec<&Self>, &Self) {
         let mut calls: Vec<&Self> = self.calls().collect();
         let root = calls.pop().unwrap_or(self);
@@ -30,7 +30,7 @@ impl Chain {
 }
 
 impl Lineage {
-    /// Counts a request to a model, as far as the whole tree may make it under this grant.
+    /// Counts a request to a model. Fails if the whole tree may make no more of them under this grant.
     pub fn count_sample(&self, grant: &SampleGrant, tokens: u32) -> Result<(), SampleLimit> {
         let (below, root) = self.chain.below_root();
         grant.count(&mut root.sampled(), tokens)?;
@@ -38,7 +38,7 @@ impl Lineage {
         Ok(())
     }
 
-    /// Counts a request to another server; `false` when the whole tree has sent `limit` of them.
+    /// Counts a request to another server. Returns `false` if the whole tree has sent `limit` of them.
     pub fn count_request(&self, limit: u32) -> bool {
         let one_more = |sent: u32| (sent < limit).then_some(sent + 1);
         let (below, root) = self.chain.below_root();
@@ -60,8 +60,8 @@ impl Lineage {
         }
     }
 
-    /// Counts what an earlier run of this call had used when it was at this place, beyond what this run has counted. The
-    /// callers pay for that, too.
+    /// Counts what an earlier run of this call had used when it was at the same place, as far as this run has not counted it
+    /// yet. The callers pay for that, too.
     pub fn catch_up(&self, earlier: &LineageUsage) {
         let now = self.usage();
         for (budget, (then, now)) in TreeBudget::ALL.into_iter().zip(earlier.budgets.iter().zip(now.budgets)) {
@@ -87,7 +87,7 @@ mod tests {
         let (limits, grant) = (Limits::default(), SampleGrant { calls: 9, tokens: 100, fallback: false });
         let tree = || {
             let root = Lineage::root("plugins.a.x", &limits);
-            // Before the nested call, each run does this itself.
+            // Each run counts this itself, before the nested call.
             assert!(root.count_request(9));
             let nested = root.descend("b.y", 5).unwrap().with_limits(&limits);
             assert!(nested.count_request(9));

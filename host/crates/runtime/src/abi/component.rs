@@ -48,7 +48,7 @@ pub struct GuestOutcome<R> {
 }
 
 impl<R> GuestOutcome<R> {
-    /// Of a call whose component could not be loaded.
+    /// The outcome of a call whose component could not be loaded.
     pub fn not_started(error: CallError) -> Self {
         Self { result: Err(error), cost: CallCost::default(), imports: None, spent_store: SpentStore(None) }
     }
@@ -198,7 +198,7 @@ impl PreparedComponent {
         }
     }
 
-    /// Whether it can be asked about effects in doubt.
+    /// Whether the component can be asked about effects whose outcome is unknown.
     pub fn reconciles(&self) -> bool {
         match &self.linked.exports {
             Exports::V0_1(exports) => exports.reconcile.is_some(),

@@ -1,8 +1,8 @@
-//! Which dialect of WIT a component speaks: told once, by the names of its exports.
+//! Which dialect of WIT a component speaks, recognized once by the names of its exports.
 
 use std::fmt;
 
-/// In the order in which they are chosen, if a component exports several.
+/// The dialects, in the order in which one is chosen if a component exports several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dialect {
     /// `portcullis:plugin`, in any version.

@@ -16,7 +16,7 @@ const MAX_HEADER_SIZE: usize = 64 << 10;
 
 /// Handles that every guest has: its standard streams, directories and the like.
 const FREE_HANDLES: usize = 16;
-/// The most that the host holds behind another one: the headers of a request, or the buffer of a stream.
+/// The most bytes that the host holds behind each further handle: the headers of a request, or the buffer of a stream.
 const HANDLE_BYTES: u64 = 128 << 10;
 
 /// The data of an instance, and of its one call once that has begun.

@@ -1,6 +1,6 @@
-//! Guests: one module per version of the guest API, one per dialect of other hosts, and `plain` for components that know none. Only this module names the
-//! generated binding types; each version converts its types to the host's own, so that no other module depends on the
-//! version of a guest.
+//! Guests: one module per version of the guest API, one per dialect of other hosts, and `plain` for components that know none.
+//! Only this module names the generated binding types; each version converts its types to the host's own, so that no other
+//! module depends on the version of a guest.
 
 mod act;
 mod component;

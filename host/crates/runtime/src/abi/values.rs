@@ -1,5 +1,5 @@
 //! Takes values of foreign dialects apart by the names of their parts: a later version of a dialect may have more of them.
-//! No name of a guest is in an error, which could be very long.
+//! Errors contain no names from the guest, which could be very long.
 
 use crate::engine::CallError;
 use wasmtime::Error;
@@ -26,7 +26,7 @@ impl RecordFields {
         read(self.0.swap_remove(at).1)
     }
 
-    /// None: there is no such field, or nothing in it.
+    /// None if there is no such field, or nothing in it.
     pub(super) fn option<T>(&mut self, name: &str, read: impl FnOnce(Val) -> Result<T>) -> Result<Option<T>> {
         match self.0.iter().position(|(field, _)| field == name) {
             None => Ok(None),
@@ -34,7 +34,7 @@ impl RecordFields {
         }
     }
 
-    /// The fields of an optional record, which has none if it is not there.
+    /// The fields of an optional record; no fields if the record is not there.
     pub(super) fn options(&mut self, name: &str) -> Result<Self> {
         Ok(self.option(name, Self::read)?.unwrap_or_default())
     }
@@ -136,7 +136,7 @@ pub(super) fn case(value: Val) -> Result<(String, Option<Val>)> {
     }
 }
 
-/// The same, of a case that carries something.
+/// The same, for a case that carries something.
 pub(super) fn full_case(value: Val) -> Result<(String, Val)> {
     match case(value)? {
         (name, Some(value)) => Ok((name, value)),
@@ -172,13 +172,14 @@ pub(super) fn record(fields: Vec<(&str, Val)>) -> Val {
     Val::Record(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
-/// Types of all functions that a component shares with the host. Of a few bytes in a file, any number can be made: each of
-/// thirty records that has the one before it twice makes a billion.
+/// Types in all functions that a component shares with the host. A few bytes of a file can stand for any number of types:
+/// thirty records, each of which has the one before it twice, make a billion.
 const MAX_TYPES: usize = 50_000;
 /// Nesting of one type. Bounds recursion here and in what reads its values.
 const MAX_DEPTH: usize = 64;
 
-/// What types a component may have in the functions of a dialect that are not known beforehand. One for all of them.
+/// Limits the types in the functions of a dialect, which are not known beforehand. One check is used for all functions of a
+/// component.
 pub(super) struct TypeCheck {
     left: usize,
 }
@@ -194,7 +195,7 @@ impl TypeCheck {
     }
 
     /// Flags in lists take much more memory than the engine counts: four bytes of a guest can be flags with 32 names, which
-    /// take two kilobytes. No dialect has any there.
+    /// take two kilobytes. No dialect has flags in a list.
     fn walk(&mut self, ty: &Type, in_list: bool, depth: usize) -> std::result::Result<(), String> {
         let spent = || format!("has more than {MAX_TYPES} types in its own");
         self.left = self.left.checked_sub(1).ok_or_else(spent)?;

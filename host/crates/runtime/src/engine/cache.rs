@@ -43,8 +43,8 @@ impl TrustedCode {
         self.bytes.get(self.start..).unwrap_or_default()
     }
 
-    /// Replaces the image of a guest's memory, which is data. `place` must be where the compiler has put one. False if there
-    /// is none of this length.
+    /// Replaces the image of a guest's memory, which is data. `place` must be where the compiler has put one. False if `place`
+    /// is not within the code or has another length than `image`.
     pub(super) fn replace_image(&mut self, place: &Range<usize>, image: &[u8]) -> bool {
         let found = self.bytes.get_mut(self.start..).and_then(|code| code.get_mut(place.clone()));
         let Some(found) = found.filter(|found| found.len() == image.len()) else { return false };
@@ -68,7 +68,7 @@ impl CompileCache {
         Ok(Self { folder: folder.to_owned(), key })
     }
 
-    /// Removes what nobody has used for long. Blocks.
+    /// Removes entries that nobody has used for a long time. Blocks the thread.
     pub fn prune(&self) {
         match prune(&self.folder, SystemClock.wall()) {
             Ok(0) => {}
@@ -131,13 +131,13 @@ impl CompileCache {
         self.write(&self.path(name, "note"), note)
     }
 
-    /// An entry with its MAC, which is valid.
+    /// The bytes of an entry, including its MAC, if the MAC is valid.
     fn read(&self, path: &Path) -> Option<Vec<u8>> {
         let read = || {
             let mut file = File::open(path)?;
             let mut bytes = Vec::with_capacity(usize::try_from(file.metadata()?.len()).unwrap_or_default());
             file.read_to_end(&mut bytes)?;
-            // If that fails, it is made again once it has been removed.
+            // If this fails, the entry may be removed as unused, and is made again then.
             let _ = mark_used(&file, SystemClock.wall());
             Ok::<_, io::Error>(bytes)
         };

@@ -1,4 +1,4 @@
-//! Removes what nobody has used for long from the cache on disk: code of plugins that are gone, and of older engines.
+//! Removes from the cache on disk what nobody has used for a long time: code of plugins that are gone, and of older engines.
 
 use platform::files::UNFINISHED;
 use std::fs::{self, File};
@@ -12,9 +12,9 @@ const UNUSED: Duration = Duration::from_secs(60 * 24 * 3600);
 const MAX_BYTES: u64 = 4 << 30;
 /// How exactly the time of the last use is kept. Bounds how often it is written.
 const PRECISION: Duration = Duration::from_secs(24 * 3600);
-/// What the files of the cache end with. Others are not its own, such as the key and the folders of tools.
+/// The extensions of the cache's files. Other files in the folder, such as the key and the folders of tools, are left alone.
 const KINDS: [&str; 3] = ["bin", "note", "lock"];
-/// No entry is written for so long: its process was killed.
+/// An unfinished file of this age was left by a process that was killed: writing an entry never takes so long.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
 /// Notes that an entry is used.

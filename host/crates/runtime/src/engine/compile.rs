@@ -101,7 +101,7 @@ impl Compiler {
         if self.detached {
             let wanted = (digest, fingerprint.as_str());
             let filing = compile_to_cache(&self.worker, &self.cache, component, wanted, profile);
-            // Of another host's process first, and then of one of our own.
+            // Twice the limit: it may wait for the compilation of another host first, and then for its own.
             match tokio::time::timeout(2 * time_limit(component.len()), filing).await {
                 Ok(filed) => filed.map_err(CompileError)?,
                 Err(_) => tracing::warn!(digest, "the process that compiles it does not end, compiling it once more"),

@@ -22,7 +22,7 @@ pub struct CpuTime {
 /// In nanoseconds.
 #[derive(Default)]
 struct Sums {
-    /// Of finished polls and of external work.
+    /// CPU time of finished polls and of external work.
     total: AtomicU64,
     /// What others spent on the call's behalf; included in `total`.
     external: AtomicU64,

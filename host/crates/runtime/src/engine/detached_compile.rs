@@ -1,6 +1,6 @@
-//! Compiles a component in a process that outlives this one, and files the code in the cache. Some clients end a server that
-//! is not ready soon: without this, each start would compile a large component from its beginning, and none would finish.
-//! Some end all that descends from the server, so the process has no parent that does.
+//! Compiles a component in a process that outlives this one, and puts the code into the cache. Some clients end a server that
+//! is not ready soon: without this, each start would compile a large component from its beginning, and none would finish. Some
+//! clients also end all processes that descend from the server, so this process must not descend from it.
 
 use super::cache::CompileCache;
 use super::incremental::build;
@@ -18,7 +18,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 /// The hidden command under which the host's own binary is this process.
 pub const COMPILE_TO_CACHE_COMMAND: &str = "compile-to-cache";
-/// How often a compilation of another process is looked at.
+/// How often the host looks whether another process has finished its compilation.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// Bytes that are read of the process's stderr.
 const MAX_ERROR_OUTPUT: u64 = 8 << 10;
@@ -61,7 +61,8 @@ pub(super) async fn compile_to_cache(
         drop(stdin);
     };
     let mut stderr = stderr.take(MAX_ERROR_OUTPUT);
-    // The child ends when the compilation is detached, which ends when nobody writes to its stderr any more.
+    // The child ends once the compilation is detached. The compilation has ended when no process holds its stderr open any
+    // more.
     let (_, read, ended) = tokio::join!(send, stderr.read_to_string(&mut said), child.wait());
     read.map(drop).and(ended.map(drop)).map_err(|error| format!("the compilation failed: {error}"))?;
     let said = said.trim();
@@ -77,8 +78,8 @@ fn is_locked(lock: &Path) -> bool {
     File::open(lock).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// The process's side: takes a component from stdin and files its code under `digest`. Unless it is `detached`, it starts
-/// itself once more and ends, so that the process that does the work descends from nobody.
+/// The process's side: reads a component from stdin and puts its code into the cache under `digest`. Unless it is `detached`,
+/// it starts itself once more and ends, so that the process that does the work does not descend from the server.
 pub fn run_compile_to_cache(
     program: PathBuf,
     profile: &str,
@@ -86,7 +87,8 @@ pub fn run_compile_to_cache(
     folder: &Path,
     detached: bool,
 ) -> Result<(), String> {
-    // The first process of a container would never hear of the end of a process that it did not start. Its own end ends all.
+    // The first process of a container would become the parent of a detached process, and never waits for one that it did not
+    // start. Detaching is useless there, too: when the first process ends, all others end.
     let parent_is_first = rustix::process::getppid().is_some_and(rustix::process::Pid::is_init);
     if !detached && !parent_is_first {
         let mut command = Command::new(program);
@@ -94,7 +96,8 @@ pub fn run_compile_to_cache(
         let started = command.stdout(Stdio::null()).spawn();
         return started.map(drop).map_err(|error| format!("the compilation did not start: {error}"));
     }
-    // What ends the host's session does not end this process. It fails for the leader of a session, which it is not.
+    // In its own session, this process does not end with the host's session. This fails only for the leader of a process group,
+    // which this process is not.
     let _ = rustix::process::setsid();
     let profile = profile_of(profile)?;
     let mut component = Vec::new();

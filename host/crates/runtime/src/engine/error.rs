@@ -67,7 +67,7 @@ pub enum CallError {
     Busy { resource: BusyResource, limit: u32 },
     #[error("busy: {subject} more often than {rate}; try again in {} ms", retry_after.as_millis().max(1))]
     RateLimited { subject: RateSubject, rate: Rate, retry_after: Duration },
-    /// Whoever calls, or the host, has no fuel left today.
+    /// The caller, or the host, has no fuel left today.
     #[error("{}{day}", if *has_run { "stopped: " } else { "" })]
     DayUsedUp { day: DayUsedUp, has_run: bool },
     /// The tool's circuit breaker is open.
@@ -77,9 +77,9 @@ pub enum CallError {
         retry_after.as_secs_f64().ceil()
     )]
     PluginFailing { failures: u32, cause: &'static str, retry_after: Duration },
-    /// The audit journal cannot be written, and the operator requires one.
+    /// The audit log cannot be written, and the operator requires one.
     #[error(
-        "refused: the audit journal cannot be written now, and server.audit.required forbids calls without it; the host's log says why"
+        "refused: the audit log cannot be written now, and server.audit.required forbids calls without it; the host's log says why"
     )]
     AuditUnavailable,
     /// The call cannot go on where an earlier instance was, or its steps cannot be recorded.
@@ -112,7 +112,7 @@ pub enum BusyResource {
     /// Idempotency keys of one principal, or of all.
     #[error("as many calls with idempotency keys run as server.idempotency allows; let some end")]
     Keys,
-    /// Requests that wait for the call of one key.
+    /// Requests that wait for the end of the call with the same idempotency key.
     #[error("as many repetitions of this call wait for its end as the host lets wait")]
     Repetitions,
     /// No slot became free before the deadline.
@@ -148,7 +148,7 @@ impl CallError {
     }
 }
 
-/// What a tool cannot go on without, for people who do not know the protocol's names.
+/// Describes what the tool needs and does not get, for people who do not know the protocol's names.
 fn lacking(what: &str) -> String {
     let needed = match what {
         "elicitation.form" => "ask you with a form",
@@ -163,7 +163,7 @@ fn lacking(what: &str) -> String {
 }
 
 impl CallError {
-    /// Whether the call was refused for now, and no guest has run: the same call may be let in later.
+    /// Whether the call was refused only for now and no guest has run, so that the same call may be let in later.
     pub fn was_not_started(&self) -> bool {
         match self {
             Self::Busy { .. }

@@ -1,9 +1,9 @@
 //! The fuel of a tree of calls that can be given more while it runs: how much it may use, how much it has used, and whether it
 //! waits for more when nothing is left.
 //!
-//! The Store of such a call never runs dry: it has [`RESERVE`] units more than its limit. Every tick, the guest's own thread
-//! tells the account what the call has used, and the account says whether it goes on. So a call may use more than its
-//! limit by what it does in a tick; what it has used is exact all the same.
+//! The Store of such a call never runs out of fuel: it gets [`RESERVE`] units more than the call's limit. At every tick, the
+//! guest's own thread reports to the account what the call has used, and the account decides whether the call goes on. A call
+//! may therefore exceed its limit by what it uses in one tick, but what it has used is still counted exactly.
 
 use futures::future::BoxFuture;
 use platform::sync::Mutex;
@@ -30,12 +30,12 @@ pub enum FuelStanding {
 
 /// Pays for a tree of calls.
 pub trait FuelPayer: Send + Sync {
-    /// Takes what is not paid yet of `used`. `added` was given to this tree alone, and is taken when nothing else is left.
-    /// `durable`: another process may go on with the tree, and must not pay again.
+    /// Pays the part of `used` that is not paid yet. `added` was given to this tree alone, and is used only when nothing else
+    /// is left. `durable` means that another process may go on with the tree, and must not pay a second time.
     fn pay(&self, used: u64, added: u64, durable: bool) -> Result<(), DayUsedUp>;
 }
 
-/// The fuel of one tree of calls. Clones are the same.
+/// The fuel of one tree of calls. Clones share it.
 #[derive(Clone, Default)]
 pub struct FuelAccount(Arc<Shared>);
 
@@ -47,29 +47,30 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// What the root call got; none before it has begun.
+    /// The fuel that the root call got; none before it has begun.
     limit: Option<u64>,
-    /// How often its user may add as much again.
+    /// How often the user may add the same amount again.
     extensions: u32,
     added: u64,
     /// Whether the tree waits for more when nothing is left. Otherwise it ends.
     waits: bool,
-    /// It was to wait and could not: it ends when nothing is left, whosever fuel that is.
+    /// The tree should have waited and could not. It ends when nothing is left, whether its own fuel is used up or that of the
+    /// day.
     cannot_wait: bool,
-    /// The calls that run, and what each has used, with those below it that have ended.
+    /// The number of each running call, and what it has used, including the nested calls that it made and that have ended.
     used: Vec<(u64, u64)>,
     next: u64,
     payer: Option<Box<dyn FuelPayer>>,
 }
 
-/// Lets a call wait without its slot: runs the future, and is false if the call cannot wait.
+/// Lets a call wait without holding its slot: runs the future, and returns false if the call cannot wait.
 pub type Wait = Arc<dyn Fn(BoxFuture<'static, ()>) -> BoxFuture<'static, bool> + Send + Sync>;
 
 /// What a call of the tree does at a tick.
 pub(super) enum Tick {
     GoOn,
     Stop,
-    /// It goes on, or stops at the next tick, when this is done.
+    /// It waits for this future, and then goes on or stops at the next tick.
     Wait(BoxFuture<'static, ()>),
 }
 
@@ -81,7 +82,7 @@ pub struct TreeFuel {
     is_root: bool,
 }
 
-/// A call that runs is in the account until this is dropped.
+/// Keeps a running call in the account until this is dropped.
 pub(super) struct RunningUse {
     account: FuelAccount,
     number: u64,
@@ -94,7 +95,7 @@ impl FuelAccount {
         (state.waits, state.added) = (true, state.added.max(added));
     }
 
-    /// The tree ends from now on when nothing is left, also if it waits at the moment.
+    /// From now on the tree ends when nothing is left, even if it waits at the moment.
     pub fn end_when_used_up(&self) {
         let mut state = self.0.state.lock();
         (state.waits, state.cannot_wait) = (false, true);
@@ -117,12 +118,12 @@ impl FuelAccount {
         self.0.state.lock().total()
     }
 
-    /// What the root call got, with what was added; none before it has begun.
+    /// The fuel of the root call plus what was added; none before the root call has begun.
     pub fn limit(&self) -> Option<u64> {
         self.0.state.lock().limit()
     }
 
-    /// How much is left, and whenever that changes.
+    /// Whether fuel is left, as a channel that reports each change.
     pub fn standing(&self) -> watch::Receiver<FuelStanding> {
         self.0.standing.subscribe()
     }
@@ -139,7 +140,7 @@ impl FuelAccount {
         (state.extensions, state.limit.unwrap_or_default())
     }
 
-    /// Says what the tree has used in all.
+    /// Records what the whole tree has used, and pays for it.
     fn settle(&self, used: u64) {
         let mut state = self.0.state.lock();
         state.used = vec![(u64::MAX, used)];
@@ -183,7 +184,7 @@ impl FuelAccount {
                 }
             };
             tokio::select! {
-                // The account is alive as long as this is.
+                // This cannot fail, since `self` keeps the sender alive.
                 _ = standing.changed() => {}
                 () = look => {}
             }
@@ -211,7 +212,7 @@ impl State {
         let paid = self.pay();
         match (self.limit(), paid) {
             (Some(limit), _) if self.total() >= limit => FuelStanding::UsedUp { limit },
-            // Only a task is stopped in the middle by what others have used.
+            // Only a task is stopped in the middle because others have used up the fuel of the day.
             (_, Err(day)) if self.waits || self.cannot_wait => FuelStanding::DayUsedUp(day),
             (_, Ok(()) | Err(_)) => FuelStanding::Enough,
         }
@@ -227,12 +228,12 @@ impl TreeFuel {
         self.account.waits()
     }
 
-    /// The same for a call below.
+    /// The same for a nested call.
     pub fn nested(&self) -> Self {
         Self { is_root: false, ..self.clone() }
     }
 
-    /// What is left for the guest to see.
+    /// What is left when `used` is subtracted, as the guest sees it.
     pub fn left(&self, used: u64) -> u64 {
         self.account.limit().unwrap_or(u64::MAX).saturating_sub(used)
     }
@@ -241,7 +242,7 @@ impl TreeFuel {
         self.account.limit()
     }
 
-    /// The tree has used so much, and nothing of it runs any more.
+    /// Records what the whole tree has used. Called when no call of the tree runs any more.
     pub(super) fn settle(&self, used: u64) {
         self.account.settle(used);
     }
@@ -261,7 +262,7 @@ impl TreeFuel {
         RunningUse { account: self.account.clone(), number }
     }
 
-    /// The call has used so much by now.
+    /// Notes what the call has used up to now, and decides what it does next.
     pub(super) fn tick(&self, call: &RunningUse, used: u64) -> Tick {
         let mut state = self.account.0.state.lock();
         let number = call.number;

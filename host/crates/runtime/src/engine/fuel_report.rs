@@ -11,13 +11,13 @@ pub struct FuelReport {
     lineage: Lineage,
     cpu: CpuTime,
     limit: Option<u64>,
-    /// Of a root call, the account of its tree.
+    /// The account of the tree, if this is its root call and it has one.
     account: Option<TreeFuel>,
     is_final: bool,
 }
 
 impl FuelReport {
-    /// To be dropped with the call.
+    /// The report has to be dropped together with the call.
     pub fn new(lineage: Lineage, cpu: CpuTime, limit: Option<u64>, tree_fuel: Option<TreeFuel>) -> Self {
         let account = tree_fuel.filter(TreeFuel::is_root);
         // What a tree with an account has used may be more than its limit.
@@ -25,7 +25,7 @@ impl FuelReport {
         Self { lineage, cpu, limit, account, is_final: false }
     }
 
-    /// Adds what calls below have used and this call was stopped before paying, and reports the sum.
+    /// Adds the fuel of nested calls that this call was stopped before paying for, and reports the sum.
     pub fn finish(mut self, cost: &mut CallCost) {
         self.is_final = true;
         let owed = self.lineage.take_owed_fuel();

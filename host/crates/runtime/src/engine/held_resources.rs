@@ -65,9 +65,9 @@ impl HeldResources {
 }
 
 impl HeldInstance {
-    /// Says how many bytes the instance holds now.
+    /// Sets how many bytes the instance holds now.
     pub(super) fn set_bytes(&mut self, bytes: u64) {
-        // Wraps around for less than before, as the counter does.
+        // If the instance holds less than before, the difference wraps around, and so does the counter.
         self.tree.0.bytes.fetch_add(bytes.wrapping_sub(self.bytes), Ordering::Relaxed);
         self.bytes = bytes;
     }

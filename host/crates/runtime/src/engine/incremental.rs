@@ -10,20 +10,20 @@ use std::borrow::Cow;
 use std::io;
 use std::ops::Range;
 
-/// Bytes of what stands in for an image, again and again. An image is a multiple of them.
+/// Bytes of the random pattern that is repeated in place of an image. The length of an image is a multiple of it.
 const STAND_IN: usize = 32;
 
 /// Compiled code that may not be in the cache yet.
 pub(super) struct CompiledCode {
     pub(super) code: TrustedCode,
-    /// The note that lets the next build use this code, and where the image is in it.
+    /// The name of the note that lets the next build use this code, and where the image is in the code.
     image: Option<(String, Range<usize>)>,
 }
 
 /// A note of the cache: code for another image.
 #[derive(Serialize, Deserialize)]
 struct Reusable {
-    /// The component that the code is of.
+    /// The digest of the component that this code was compiled from.
     digest: String,
     image: Range<usize>,
 }
@@ -44,7 +44,7 @@ pub(super) async fn build<'a, F: Future<Output = Result<TrustedCode, String>>>(
         tracing::debug!("only the image of its memory is new");
         return Ok(CompiledCode { code, image: Some((note, place)) });
     }
-    // What was random until now is in the code where the image belongs, and nowhere else.
+    // A random pattern is compiled in place of the image: it occurs in the code where the image belongs, and nowhere else.
     let stand_in = random_bytes::<STAND_IN>().map_err(|error| error.to_string())?.map(|byte| byte | 1);
     let other = divided.with_image(&stand_in.repeat(divided.image().len() / STAND_IN));
     let mut code = compile(Cow::Owned(other)).await?;
@@ -75,7 +75,7 @@ fn find_image(code: &[u8], stand_in: &[u8], length: usize) -> Option<Range<usize
 }
 
 impl CompiledCode {
-    /// Saves the code in the cache, and what the next build needs to use it. Removes what there is no more room for.
+    /// Saves the code in the cache, and what the next build needs to use it. Then removes old entries from the cache.
     pub(super) fn save(&self, cache: &CompileCache, digest: &str, fingerprint: &str) -> io::Result<()> {
         cache.put_code(digest, fingerprint, &self.code)?;
         if let Some((note, image)) = &self.image {

@@ -1,7 +1,8 @@
-//! Which principal may have another instance. Every place of the pool has room for the largest component, so instances are
-//! all that there is to share.
+//! Decides whether a principal may have another instance. Every place of the pool has room for the largest component, so only
+//! the number of instances has to be shared.
 //!
-//! A permit is given or refused at once. A nested call that waited for an instance could wait for those of its own callers.
+//! A permit is given or refused at once. A nested call that waited for an instance could wait for one that its own callers
+//! hold.
 
 use super::error::{BusyResource, CallError};
 use super::held_resources::{HeldInstance, HeldResources};
@@ -10,8 +11,8 @@ use policy::Principal;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A principal may hold this many times as many instances as are free: it leaves a fifth of all to others, and of what the
-/// others have left a fifth again.
+/// A principal may hold up to this many times as many instances as are free. So the first principal leaves a fifth of all
+/// instances to others, the second one a fifth of that, and so on.
 const TIMES_FREE: u32 = 4;
 
 /// Gives out permits for instances. Clones share them.
@@ -35,7 +36,7 @@ impl InstanceShares {
         Self(Arc::new(Mutex::new(Shares { free: total, principals: HashMap::new() })))
     }
 
-    /// Permits the principal's call to have an instance, which counts for its tree.
+    /// Permits the principal's call to have an instance, which is counted in the call's tree.
     pub fn acquire(&self, principal: &Principal, tree: &HeldResources) -> Result<InstancePermit, CallError> {
         let mut shares = self.0.lock();
         let own = shares.principals.get(principal).copied().unwrap_or(0);

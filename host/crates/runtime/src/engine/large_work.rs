@@ -5,7 +5,7 @@ use super::compute_pool::{ComputePool, TaskOwner, is_compute_thread};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
-/// Bytes of a value from which on work on it takes some milliseconds.
+/// Work on a value of this many bytes or more takes some milliseconds.
 const LARGE: u64 = 256 << 10;
 
 /// Whether work on so many bytes belongs in the compute pool.

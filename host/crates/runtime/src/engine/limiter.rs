@@ -13,7 +13,7 @@ pub(super) enum RefusedGrowth {
     Table { requested: u64 },
 }
 
-/// What an element of a table takes.
+/// Bytes that one element of a table takes.
 const TABLE_ELEMENT: u64 = 16;
 
 /// Counts growth against the ceilings of one call.
@@ -25,7 +25,7 @@ pub(super) struct Limiter {
     refused: Option<RefusedGrowth>,
     /// Bytes that the host holds for the guest elsewhere.
     host_bytes: u64,
-    /// Of an instance whose call has begun. Its tree holds what is counted here.
+    /// The permit of an instance whose call has begun. It reports what is counted here to the tree of the call.
     permit: Option<InstancePermit>,
 }
 

@@ -13,20 +13,21 @@ use wasmparser::{
     Parser, Payload, TypeRef,
 };
 
-/// Less code is compiled in a fraction of a second.
+/// The least bytes of code for which dividing a component is worth it: less is compiled in a fraction of a second.
 const LEAST_CODE: usize = 256 << 10;
-/// WebAssembly's page. An image begins at one.
+/// Bytes of a WebAssembly page. An image begins at a page boundary.
 const PAGE: usize = 64 << 10;
-/// What the end of an image is rounded up to, so that it stays where it is when the next build has a little more or less.
+/// The end of an image is rounded up to a multiple of this, so that it does not move when the next build has a little more or
+/// less data.
 const END_STEP: usize = 1 << 20;
-/// An image may be so much longer than twice its data. Bounds what the gaps between two bytes of data can become.
+/// An image may be longer than twice its data by this many bytes. Bounds how much the gaps between data segments can add.
 const MAX_GAPS: usize = 2 * END_STEP;
 
 /// A section: its number and its contents.
 type Section<'a> = (u8, &'a [u8]);
 
 pub(super) struct DividedComponent<'a> {
-    /// Without custom sections, which compiling does not read.
+    /// All sections except custom ones, which the compiler does not read.
     sections: Vec<Section<'a>>,
     /// Which of them is the module with the image.
     module: usize,
@@ -39,15 +40,15 @@ pub(super) struct DividedComponent<'a> {
 
 /// A data segment of the component without its image.
 enum Segment<'a> {
-    /// The first active one: the whole image.
+    /// In place of the first active segment: the whole image.
     Image,
-    /// One of the others, which keeps its number as instructions could name one of them.
+    /// In place of another active segment. It is kept so that the segments that instructions name keep their numbers.
     Empty,
     Passive(&'a [u8]),
 }
 
 impl<'a> DividedComponent<'a> {
-    /// None if it is not worth it, or if the image is known only when an instance starts.
+    /// None if dividing the component is not worth it, or if the image is known only when an instance starts.
     pub(super) fn divide(component: &'a [u8]) -> Option<Self> {
         let sections = sections(component)?;
         let modules = sections.iter().enumerate().filter(|(_, (id, _))| *id == MODULE);
@@ -162,7 +163,7 @@ fn only_memory(sections: &[Section<'_>]) -> Option<usize> {
     usize::try_from(memory.initial).ok()?.checked_mul(PAGE)
 }
 
-/// What a module's memory begins with, its place there, and the segments that are left without it.
+/// The segments that a module has without its image, the place of the image in the memory, and the image.
 fn image<'a>(sections: &[Section<'a>]) -> Option<(Vec<Segment<'a>>, Range<usize>, Vec<u8>)> {
     let memory = only_memory(sections)?;
     let data = DataSectionReader::new(BinaryReader::new(find(sections, SectionId::Data)?, 0)).ok()?;
@@ -203,11 +204,11 @@ fn constant(offset: &Offset<'_>) -> Option<usize> {
     usize::try_from(value.cast_unsigned()).ok()
 }
 
-/// Where the image of these segments is in a memory of so many bytes.
+/// Where the image of these segments is in a memory of so many bytes; none if it would be mostly gaps.
 fn place(active: &[(usize, &[u8])], memory: usize) -> Option<Range<usize>> {
     let (mut start, mut end, mut bytes) = (memory, 0, 0);
     for (offset, data) in active {
-        // A segment outside is an error of the instance, even an empty one.
+        // A segment outside of the memory makes the instance fail, even if it is empty.
         let after = offset.checked_add(data.len()).filter(|after| *after <= memory)?;
         if !data.is_empty() {
             (start, end, bytes) = (start.min(*offset), end.max(after), bytes + data.len());

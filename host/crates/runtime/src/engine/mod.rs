@@ -1,8 +1,7 @@
 //! The only place that configures and runs wasmtime: profiles, compilation, the compile cache, limits, one call.
 //!
-//! A [`Store`](wasmtime::Store) is the unit of failure and of cancellation: it is created for one call and dropped
-//! after it. An [`Allowance`] says what the call may use, a result or a [`CallError`] how it ended, a [`CallCost`] what
-//! it used.
+//! A [`Store`](wasmtime::Store) is the unit of failure and of cancellation: it is created for one call and dropped after it. An
+//! [`Allowance`] says what the call may use. A result or a [`CallError`] says how it ended, and a [`CallCost`] what it used.
 
 mod artifact;
 mod cache;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::Notify;
 
-/// The clock of one chain of calls. All its deadlines are times of this clock, so each wait moves all of them, those that were
-/// set before it, too. Clones share the pauses.
+/// The clock of one chain of calls. All deadlines of the chain are times of this clock, so each wait moves all of them,
+/// including those that were set before it. Clones share the pauses.
 #[derive(Clone)]
 pub struct PausableClock(Arc<SharedPauses>);
 
@@ -41,7 +41,7 @@ impl PausableClock {
         &self.0.clock
     }
 
-    /// The same for code that takes any clock.
+    /// The same clock, for code that takes any clock.
     pub fn as_clock(&self) -> Arc<dyn Clock> {
         self.0.clone()
     }

@@ -49,7 +49,7 @@ impl Load {
 
     fn update_average(&self, length: Duration) {
         let (average, length) = (self.average.load(Ordering::Relaxed), nanos(length.min(SLICE * 2)));
-        // Of two updates at the same moment one may be lost; the average is only an estimate.
+        // If two updates happen at the same moment, one may be lost; the average is only an estimate.
         self.average.store((average * (AVERAGED_CALLS - 1) + length) / AVERAGED_CALLS, Ordering::Relaxed);
     }
 }

@@ -1,7 +1,8 @@
-//! Starts a WASI module when it is built, and keeps the memory that its start leaves, so that its instances begin with it.
+//! Runs the start function of a WASI module when it is built, and keeps the resulting memory, so that its instances begin with
+//! it.
 //!
-//! The start sees a world without arguments, variables, folders and time. A module whose start asks for more is not kept, as each
-//! of its instances would have the same answer.
+//! The start sees no arguments, no environment variables, no folders and no time. If it asks for more, its memory is not kept,
+//! because each instance would then begin with the same answer.
 
 use futures::FutureExt;
 use std::future::Future;
@@ -9,16 +10,17 @@ use wasmtime::{Caller, Config, Engine, ExternType, Linker, Module, OptLevel, Sto
 use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};
 
 const WASI: &str = "wasi_snapshot_preview1";
-/// What a reactor exports as its start.
+/// The name under which a reactor exports its start function.
 const START: &str = "_initialize";
 const MEMORY: &str = "memory";
 
 /// Results of WASI's functions: `errno` of `wasi_snapshot_preview1`.
 const SUCCESS: i32 = 0;
 const NO_SUCH_DESCRIPTOR: i32 = 8;
-/// The clock that `clock_time_get` reads: its first is of the time of day.
+/// The number of the monotonic clock for `clock_time_get`; clock 0 is the time of day.
 const MONOTONIC: i32 = 1;
-/// Earlier than all that an instance will read, and not 0, which runtimes take for a clock that stands still.
+/// What the monotonic clock shows during the start: earlier than all that an instance will read, and not 0, because runtimes
+/// take that for a clock that stands still.
 const FIRST_NANOSECOND: u64 = 1;
 
 /// What became of a module's start.
@@ -26,7 +28,7 @@ const FIRST_NANOSECOND: u64 = 1;
 pub enum Preinitialized {
     /// The module with the memory that its start has left. It has no start any more.
     Module(Vec<u8>),
-    /// The start asked for what may differ between instances; the text says for what.
+    /// The start asked for something that may differ between instances; the text names it.
     Depends(String),
 }
 
@@ -38,19 +40,19 @@ pub struct PreinitializeError(String);
 /// What the start has asked for.
 #[derive(Default)]
 struct Asked {
-    /// A runtime takes random numbers once, for itself, and renews them in each instance.
+    /// Whether it asked for random numbers. Once is allowed: a runtime does so for itself, and renews them in each instance.
     random: bool,
     refused: Option<String>,
 }
 
-/// Starts a module. Its code runs without limits of time and memory: it is the code of who builds it.
+/// Starts a module. Its code runs without limits of time and memory, because it is the code of the person who builds.
 pub fn preinitialize(module: &[u8]) -> Result<Preinitialized, PreinitializeError> {
     let error = |error: wasmtime::Error| PreinitializeError(format!("{error:#}"));
     let mut wizer = Wizer::new();
     wizer.init_func(START);
     let (context, instrumented) = wizer.instrument(module).map_err(error)?;
     let mut config = Config::new();
-    // It runs once.
+    // The code runs only once, so optimizing it is not worth the time.
     config.cranelift_opt_level(OptLevel::None);
     let engine = Engine::new(&config).map_err(error)?;
     let compiled = Module::new(&engine, &instrumented).map_err(error)?;
@@ -68,7 +70,7 @@ pub fn preinitialize(module: &[u8]) -> Result<Preinitialized, PreinitializeError
     snapshot.expect("nothing of it waits").map(Preinitialized::Module).map_err(error)
 }
 
-/// The functions that a start may call. Of these, none says anything that differs between instances.
+/// The functions that a start may call. None of them returns anything that differs between instances.
 fn world(engine: &Engine, module: &Module) -> wasmtime::Result<Linker<Asked>> {
     let mut linker = Linker::new(engine);
     linker.allow_shadowing(true);

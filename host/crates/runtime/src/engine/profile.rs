@@ -16,10 +16,10 @@ use wasmtime::{
 pub const MAX_INSTANCES: u32 = 256;
 /// Further instances, of calls that wait for somebody outside. Bounds the memory that they hold meanwhile.
 pub const MAX_WAITING_INSTANCES: u32 = 1_024;
-/// Instances that belong to no call: made ahead of one, asked what they offer, or about to be dropped.
+/// Instances that belong to no call: they were made in advance, are asked what they offer, or are about to be dropped.
 const SPARE_INSTANCES: u32 = 160;
-/// All instances. Bounds address space: each reserves 16 GiB, of which it can use a fraction. The largest component finds
-/// room in every place, or few instances of large ones would take the places of many small ones.
+/// All instances. Bounds address space: each reserves 16 GiB, of which it can use a fraction. Every place has room for the
+/// largest component; otherwise a few instances of large components would take the places of many small ones.
 const POOL_SIZE: u32 = MAX_INSTANCES + MAX_WAITING_INSTANCES + SPARE_INSTANCES;
 /// Core instances, memories and tables of one component. Bounds what a small component can multiply into.
 pub(super) const INSTANCES_PER_COMPONENT: u32 = 32;
@@ -29,8 +29,9 @@ pub(super) const TABLES_PER_COMPONENT: u32 = 8;
 const WASM_STACK: usize = 512 << 10;
 /// Native stack of a call: the WebAssembly stack, and that of the host functions it calls.
 const CALL_STACK: usize = 2 << 20;
-/// Bytes of a memory slot that stay mapped after a call, so that using them again causes no page fault: what interpreters
-/// write in a small call. An idle host holds at most so much of as many slots as calls have run at one time, and of 32 more.
+/// Bytes of a memory slot that stay mapped after a call, so that the next call which uses them causes no page fault.
+/// Interpreters write about this much in a small call. An idle host keeps at most this much per slot, for as many slots as
+/// calls have run at the same time and 32 more.
 const KEEP_RESIDENT: usize = 512 << 10;
 
 /// What a component is compiled for. Code of one profile does not load in the engine of another.
@@ -54,7 +55,7 @@ impl Engines {
         Self::default()
     }
 
-    /// Reserving the pool takes some milliseconds.
+    /// Creates the engine when it is first needed. Reserving its pool takes some milliseconds.
     pub fn get(&self, profile: Profile) -> Result<&Engine, String> {
         self.cell(profile).engine.get_or_init(|| start(profile)).as_ref().map_err(Clone::clone)
     }
@@ -80,8 +81,8 @@ impl Engines {
     }
 }
 
-/// Lets the engines ask the kernel which pages a guest has written, so that a call gives back only those; false if it
-/// cannot tell (before Linux 6.7). Call it before the process is confined: then its own page map belongs to root.
+/// Lets the engines ask the kernel which pages a guest has written, so that a call gives back only those; false if the kernel
+/// cannot tell (before Linux 6.7). Must be called before the process is confined: afterwards its own page map belongs to root.
 pub fn open_page_map() -> bool {
     PoolingAllocationConfig::is_pagemap_scan_available()
 }
@@ -116,7 +117,7 @@ fn base(profile: Profile) -> Config {
         .async_stack_size(CALL_STACK)
         // A stack that another tenant's call used must not be readable.
         .async_stack_zeroing(true)
-        // Without it a call is 4x cheaper; nothing here uses component-model async.
+        // Without concurrency support a call is 4x cheaper; nothing here uses component-model async.
         .concurrency_support(false)
         .shared_memory(false)
         .gc_support(false)
@@ -125,7 +126,7 @@ fn base(profile: Profile) -> Config {
         .wasm_memory64(false)
         .wasm_stack_switching(false)
         .wasm_backtrace_max_frames(NonZeroUsize::new(20))
-        // Parsing a guest's debug information would be work that the guest sizes.
+        // Parsing a guest's debug information would be work whose amount the guest decides.
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);
     config
 }
@@ -146,7 +147,8 @@ fn pooled(profile: Profile) -> Config {
         .table_elements(usize::try_from(Limits::TABLE_ELEMENTS_CEILING).unwrap_or(usize::MAX))
         .linear_memory_keep_resident(if scan { KEEP_RESIDENT } else { 0 })
         .table_keep_resident(if scan { 64 << 10 } else { 0 })
-        // More than most calls use. It is zeroed after each call, and kept for every stack that was ever in use.
+        // Bytes of a stack: more than most calls use. They are zeroed after each call, and kept for every stack that was ever
+        // in use.
         .async_stack_keep_resident(32 << 10)
         .pagemap_scan(Enabled::Auto)
         .max_unused_warm_slots(32);
@@ -156,7 +158,7 @@ fn pooled(profile: Profile) -> Config {
 }
 
 fn fingerprint(engine: &Engine) -> String {
-    /// Feeds what `Hash` feeds into SHA-256: the standard hasher is neither stable nor wide enough for a cache key.
+    /// Passes what `Hash` writes on to SHA-256: the standard hasher is neither stable nor wide enough for a cache key.
     struct Sha(Sha256);
     impl Hasher for Sha {
         fn write(&mut self, bytes: &[u8]) {

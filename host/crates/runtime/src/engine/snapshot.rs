@@ -24,13 +24,13 @@ use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{FsPerms, OpenMode, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use wasmtime_wizer::{ComponentContext, ComponentInstanceState, Wizer};
 
-/// Fuel is for calls: nothing here is counted.
+/// Without fuel metering: only calls pay with fuel, and building a plugin is no call.
 const PROFILE: Profile = Metering::Ticks;
-/// Ticks that never pass, since nobody counts them.
+/// An epoch deadline that is never reached, since nobody advances the epoch of this engine.
 const FOR_EVER: u64 = 1 << 60;
-/// What it has of WASI.
+/// The WASI interfaces that the component can use. Functions of all other interfaces trap.
 const THERE: [&str; 6] = ["wasi:cli/", "wasi:clocks/", "wasi:filesystem/", "wasi:io/", "wasi:random/", "wasi:sockets/"];
-/// Its memory: the most that a plugin can be given, since it would begin each call with this one.
+/// Bytes of its memory. As much as a plugin's call can get at most, since each call begins with this memory.
 const MAX_MEMORY: ByteSize = Limits::MEMORY_CEILING;
 /// Bytes that are kept of what the component writes to its output and its errors.
 const MAX_OUTPUT: usize = 1 << 20;
@@ -51,7 +51,7 @@ pub struct MountedFolder {
 /// A component that cannot be run, or whose function failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    /// What the function itself says.
+    /// The error that the function returned, or why it stopped, after what it has written to its output.
     #[error("{0}")]
     Failed(String),
     #[error("the interpreter cannot be run: {0}")]
@@ -67,8 +67,8 @@ pub struct RunningComponent<'a> {
 }
 
 impl SnapshotCompiler {
-    /// Starts a component. Its code runs without a limit of time: it is the code of who builds it. It can reach these folders and
-    /// nothing else.
+    /// Starts a component. Its code runs without a time limit, because it is the code of the person who builds. It can reach
+    /// these folders and nothing else.
     pub async fn start<'a>(
         &self,
         component: &'a [u8],
@@ -82,7 +82,8 @@ impl SnapshotCompiler {
         Ok(RunningComponent { wizer, context, state, output })
     }
 
-    /// The engine has no pool, whose places have limits for calls.
+    /// Compiles a component, or takes its code from the cache. The engine has no instance pool, since the pool's limits are
+    /// those of calls.
     async fn compiled(&self, component: &[u8]) -> Result<(Engine, Component), SnapshotError> {
         let engine = compile_only(PROFILE).map_err(not_run)?;
         let engines = Engines::new();
@@ -94,7 +95,7 @@ impl SnapshotCompiler {
         }
         let compile = |bytes| self.worker.compile(bytes, PROFILE);
         let built = build(compile, &self.cache, component, fingerprint).await.map_err(SnapshotError::NotRun)?;
-        // Without it, the next build only takes longer.
+        // If this fails, the next build only takes longer.
         if let Err(error) = built.save(&self.cache, &digest, fingerprint) {
             tracing::warn!(%error, "cannot write compiled code to the cache");
         }
@@ -111,7 +112,7 @@ impl RunningComponent<'_> {
         match ended {
             Ok((Ok(()),)) => Ok(()),
             Ok((Err(said),)) => Err(SnapshotError::Failed(written + &said)),
-            // Without the backtrace, which has the interpreter's own functions.
+            // Without the backtrace, which lists the interpreter's own functions.
             Err(error) => Err(SnapshotError::Failed(format!("{written}the code stopped: {}", error.root_cause()))),
         }
     }
@@ -123,7 +124,7 @@ impl RunningComponent<'_> {
 
     /// The component with the memory that it has now.
     pub async fn snapshot(mut self) -> Result<Vec<u8>, SnapshotError> {
-        // Wizer adds a page, and reads all at once.
+        // Wizer adds a page to the memory and reads all of it at once, so the limits must not apply any more.
         self.state.store.data_mut().limits = StoreLimits::default();
         self.state.store.set_hostcall_fuel(usize::MAX);
         self.wizer.snapshot_component(&self.context, &mut self.state).await.map_err(not_run)
@@ -136,7 +137,7 @@ fn not_run(error: wasmtime::Error) -> SnapshotError {
 
 type Directories = (Vec<(Resource<Descriptor>, String)>,);
 
-/// What WASI needs.
+/// The data of the Store: what the WASI functions work with.
 struct World {
     wasi: WasiCtx,
     table: ResourceTable,
@@ -217,7 +218,7 @@ impl State {
     }
 }
 
-/// Has functions of other interfaces trap: the host's own belong to a call.
+/// Makes functions of all other interfaces trap: the host's own functions work only during a call.
 fn refuse_the_rest(linker: &mut Linker<World>, component: &Component) -> wasmtime::Result<()> {
     let engine = linker.engine().clone();
     let mut resources = Vec::new();
@@ -227,7 +228,7 @@ fn refuse_the_rest(linker: &mut Linker<World>, component: &Component) -> wasmtim
             if THERE.iter().any(|one| interface.starts_with(one)) { None } else { Some(linker.instance(interface)?) };
         for (name, export) in instance.exports(&engine) {
             match (export.ty, &mut defined) {
-                // Interfaces use resources of each other: each is defined where it comes from.
+                // Interfaces use each other's resources, so each resource is defined only in the interface that it comes from.
                 (ComponentItem::Resource(resource), defined) if !resources.contains(&resource) => {
                     resources.push(resource);
                     if let Some(defined) = defined {
@@ -274,7 +275,8 @@ mod tests {
     use super::super::cache::TrustedCode;
     use super::*;
 
-    /// A component whose `run` ends with this code; `look` says what it has left.
+    /// A component whose `run` executes this code last; `look` returns the sum of what it has left in its global and its
+    /// memory.
     fn component(code: &str) -> Vec<u8> {
         let text = format!(
             r#"(component
@@ -307,7 +309,7 @@ mod tests {
         wat::parse_str(text).unwrap()
     }
 
-    /// Runs a component, and takes its snapshot. Its code is in the cache, since unit tests have no worker.
+    /// Runs a component, and takes its snapshot. Its code is put into the cache first, since unit tests have no compile worker.
     async fn run(component: &[u8]) -> Result<Vec<u8>, SnapshotError> {
         let folder = tempfile::tempdir().unwrap();
         let cache = CompileCache::open(&folder.path().join("cache")).unwrap();
@@ -353,7 +355,7 @@ mod tests {
                 "(i32.eq (memory.grow (i32.const {pages})) (i32.const -1)) if {then} end (i32.store (i32.const 64) (i32.const 30))"
             )
         };
-        // More than wasmtime lifts unless it is told to.
+        // More memory than wasmtime lifts unless it is told to.
         let snapshot = run(&component(&grown(3_000, "call $fail"))).await.unwrap();
         assert!(snapshot.len() < 10_000);
         let all = u32::try_from(MAX_MEMORY.as_u64() >> 16).unwrap() - 1;

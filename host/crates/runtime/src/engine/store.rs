@@ -10,9 +10,10 @@ use futures::future::BoxFuture;
 use policy::BudgetUsage;
 use wasmtime::{Engine, Store, UpdateDeadline};
 
-/// A guest metered by fuel yields this often, which bounds how stale its fuel counter is when it is read. More than a small call of an
-/// interpreter needs, since to yield starts a timer and wakes another thread; and far less than a tick computes, since short calls
-/// on the same thread wait for it: with 4 million, calls beside two that compute for a millisecond waited three times as long.
+/// A guest metered by fuel yields after this many units, which bounds how outdated its fuel counter is when it is read. This is
+/// more than a small call of an interpreter needs, since a yield starts a timer and wakes another thread. It is far less than a
+/// tick computes, since short calls on the same thread wait for it: with 4 million, calls beside two that compute for a
+/// millisecond waited three times as long.
 const FUEL_YIELD_INTERVAL: u64 = 500_000;
 
 /// A Store with every limit set.

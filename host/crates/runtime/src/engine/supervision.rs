@@ -22,7 +22,7 @@ pub struct Allowance {
     pub cancel: CancellationToken,
     /// Shared by the whole chain of calls.
     pub pausable_clock: PausableClock,
-    /// Of a call whose tree has an account of its fuel.
+    /// The call's part of its tree's fuel account, if the tree has one.
     pub fuel: Option<TreeFuel>,
 }
 
@@ -32,8 +32,9 @@ impl Allowance {
         self.budget.deadline.saturating_duration_since(self.pausable_clock.now())
     }
 
-    /// When the call began, on the clock that is never paused, if it has not been paused yet. Counted from the same moment as the
-    /// deadline, so that a call which meets its deadline has taken that long.
+    /// When the call began, on the clock that is never paused; exact only as long as the call has not been paused. It is
+    /// derived from the moment at which the deadline begins to count, so that a call which reaches its deadline has taken
+    /// exactly that long.
     fn began(&self) -> Instant {
         let run = self.pausable_clock.now().saturating_duration_since(self.budget.started_at());
         let now = self.pausable_clock.unpaused().now();
@@ -94,14 +95,14 @@ impl Supervision {
         self.allowance = allowance;
     }
 
-    /// What the Store is given; none if the call is not metered by fuel.
+    /// The fuel that the Store gets; none if the call is not metered by fuel.
     pub(super) fn given_fuel(&self) -> Option<u64> {
         let Allowance { limits, budget, fuel, .. } = &self.allowance;
         let reserve = if fuel.as_ref().is_some_and(TreeFuel::is_root) { RESERVE } else { 0 };
         budget.fuel.filter(|_| limits.metering == Metering::Fuel).map(|fuel| fuel.saturating_add(reserve))
     }
 
-    /// What the call has used, if that much of its fuel is left in the Store.
+    /// The fuel that the call has used if `left` is what remains in the Store.
     pub(super) fn used_fuel(&self, left: Option<u64>) -> Option<u64> {
         self.given_fuel().map(|given| given.saturating_sub(left.unwrap_or(0)))
     }
@@ -113,12 +114,12 @@ impl Supervision {
         of_tree.or(budget.fuel).unwrap_or(limits.fuel)
     }
 
-    /// Whose fuel for the day has stopped the call, if that has.
+    /// Whose fuel for the day is used up, if that is what stopped the call.
     pub(super) fn day_used_up(&self) -> Option<DayUsedUp> {
         self.allowance.fuel.as_ref().and_then(TreeFuel::day_used_up)
     }
 
-    /// What the guest is told to be left; none if the call is not metered by fuel.
+    /// The fuel that the guest sees as left; none if the call is not metered by fuel.
     pub fn fuel_left(&self, left: Option<u64>) -> Option<u64> {
         match &self.allowance.fuel {
             Some(tree) if tree.is_root() => self.used_fuel(left).map(|used| tree.left(used)),
@@ -126,7 +127,7 @@ impl Supervision {
         }
     }
 
-    /// What the call does now; `left` is the fuel in the Store. Called from inside the call.
+    /// Decides whether the call goes on; `left` is the fuel in the Store. Called from inside the call.
     pub(super) fn tick(&self, left: Option<u64>) -> Tick {
         let cpu = self.cpu_used();
         let (Some(tree), Some(running)) = (&self.allowance.fuel, &self.running) else {
@@ -151,7 +152,7 @@ impl Supervision {
         &self.allowance
     }
 
-    /// What the call has taken up to now, having spent this.
+    /// The cost of the call up to now; `spent` is what it has used of its budget.
     pub(super) fn cost(&self, spent: BudgetUsage) -> CallCost {
         let Allowance { budget, pausable_clock, .. } = &self.allowance;
         CallCost {
@@ -178,7 +179,7 @@ impl Supervision {
         BudgetUsage { fuel, cpu: self.cpu_used(), elsewhere: self.cpu.external() }
     }
 
-    /// Counts what an earlier run had used when it was at this place. Returns the fuel that is left.
+    /// Counts what an earlier run had used when it was at the same point. Returns the fuel that is left.
     pub fn catch_up(&self, earlier: &BudgetUsage) -> Option<u64> {
         self.cpu.add_external(earlier.cpu.saturating_sub(self.cpu_used()));
         self.given_fuel().zip(earlier.fuel).map(|(given, used)| given.saturating_sub(used))
@@ -187,7 +188,7 @@ impl Supervision {
     /// What a nested call may use now. Called from inside the call.
     pub fn remaining_budget(&self, fuel: Option<u64>) -> Budget {
         let budget = self.allowance.budget;
-        // A tree that waits for more is not stopped by what is left now: the called tool has its own limit.
+        // If the tree waits for more fuel, what is left now does not bound a nested call: the called tool has its own limit.
         if self.allowance.fuel.as_ref().is_some_and(|tree| tree.is_root() && tree.waits()) {
             return Budget {
                 fuel: budget.fuel.map(|_| RESERVE),
@@ -199,7 +200,7 @@ impl Supervision {
         Budget { fuel: self.fuel_left(fuel), cpu, ..budget }
     }
 
-    /// Says how many bytes the host holds for the call, besides those of its instance.
+    /// Sets how many bytes the host holds for the call, besides those of its instance.
     pub fn set_host_bytes(&mut self, bytes: u64) {
         self.limiter.set_host_bytes(bytes);
     }

@@ -26,7 +26,7 @@ pub(super) fn classify(error: &Error, supervision: &Supervision, spent: BudgetUs
     }
     let trap = error.downcast_ref::<Trap>().copied();
     match trap {
-        // With an account, the tick stops a call that is out of fuel.
+        // In a tree with a fuel account, the tick interrupts a root call that is out of fuel.
         Some(Trap::OutOfFuel) => return fuel_exhausted(supervision, spent),
         Some(Trap::Interrupt)
             if limits.metering == Metering::Fuel && allowance.budget.cpu.is_none_or(|limit| spent.cpu <= limit) =>

@@ -1,4 +1,4 @@
-//! The arguments of a tool call, parsed once for the whole way of the call.
+//! The arguments of a tool call, parsed once and used by all stages of the call.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// From JSON text of any kind; the error is a sentence.
+    /// Parses JSON text of any type, not only an object; the error is a sentence.
     pub fn parse(text: &str) -> Result<Self, String> {
         serde_json::from_str::<Value>(text).map(Self::from).map_err(|error| format!("they are not JSON: {error}"))
     }
@@ -24,7 +24,8 @@ impl Arguments {
         }
     }
 
-    /// Changes them in place, without a second copy in memory. `change` says whether it has changed something; with an error it may have.
+    /// Changes the arguments in place, without a second copy in memory. `change` returns whether it has changed something; if
+    /// it fails, it counts as having done so.
     pub fn change<E>(&mut self, change: impl FnOnce(&mut Value) -> Result<bool, E>) -> Result<(), E> {
         let changed = change(&mut self.value);
         if !matches!(changed, Ok(false)) {

@@ -120,7 +120,7 @@ impl CallImports {
         })
     }
 
-    /// Sends a chunk. A replayed one is only counted: whoever reads them has it already.
+    /// Sends a chunk. A replayed chunk is only counted, because its reader has it already.
     pub async fn emit(&mut self, content: Vec<Content>) -> Result<u64, OutputError> {
         let mut step = self.journal.begin("output.emit", &content);
         if let Some(number) = step.recorded().await {
@@ -147,7 +147,7 @@ impl CallImports {
         Some(next.text)
     }
 
-    /// Waits for the next message to the call. What nobody can send messages to is told that there are none.
+    /// Waits for the next message to the call. Returns [`Received::Ended`] at once if nobody can send messages to the call.
     pub async fn receive_steering(&self, timeout: Option<Duration>) -> Received {
         let Some(steering) = &self.link.steering else { return Received::Ended };
         let millis = timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
@@ -167,7 +167,7 @@ impl CallImports {
         received
     }
 
-    /// What `concurrent` reverse calls take from this call, each with this share of its budget.
+    /// What `concurrent` reverse calls take over from this call. Each of them gets `budget`, a share of this call's budget.
     pub fn reverse_caller(
         &mut self,
         budget: Budget,
@@ -201,12 +201,12 @@ impl CallImports {
         self.client.as_ref().map(Client::usage).unwrap_or_default()
     }
 
-    /// Bytes that the host keeps of what the guest has saved.
+    /// Size in bytes of the guest's last checkpoint, which the host keeps in memory.
     pub fn checkpoint_bytes(&self) -> u64 {
         self.checkpoint.size()
     }
 
-    /// Tokens used of the host's model.
+    /// Tokens of the host's model that the call has used.
     pub fn model_tokens(&self) -> u64 {
         self.client.as_ref().map_or(0, Client::model_tokens)
     }
@@ -218,7 +218,7 @@ impl CallImports {
 }
 
 impl CallImports {
-    /// What was saved last, by this run of the call or an earlier one.
+    /// The state that was saved last, by this run of the call or by an earlier one.
     pub async fn restored(&mut self) -> Restored {
         if !self.checkpoint.is_opened {
             self.checkpoint.is_opened = true;
@@ -231,7 +231,7 @@ impl CallImports {
         Restored { state: self.checkpoint.state.clone(), metered: None }
     }
 
-    /// Saves. `metered` is what the engine has counted up to now.
+    /// Saves a checkpoint. `metered` is what the engine has counted up to now.
     pub async fn save(&mut self, state: Vec<u8>, metered: BudgetUsage) -> Result<(), CheckpointError> {
         if !self.checkpoint.is_opened {
             return Err(CheckpointError::NotOpened);
@@ -239,7 +239,8 @@ impl CallImports {
         if state.len() as u64 > MAX_CHECKPOINT {
             return Err(CheckpointError::TooLarge(MAX_CHECKPOINT));
         }
-        // What the sink has not taken yet would be lost with the steps that this checkpoint stands for.
+        // Waits for the sink: this checkpoint replaces the steps that sent its chunks, so a chunk that it has not taken yet
+        // would be lost.
         let counted = match &self.output {
             Some(output) => output.counted().await,
             None => None,
@@ -275,7 +276,7 @@ impl CallImports {
         }
     }
 
-    /// Counts what an earlier run had used. Returns what the engine has to count.
+    /// Adds what an earlier run had used to the counters of this run. Returns the part that the engine has to count.
     fn catch_up(&mut self, used: CallUsed) -> BudgetUsage {
         let CallUsed { metered, tree, chunks, output, progress, denials, client, tools, lacked_tools, .. } = used;
         if let Some(steering) = &self.link.steering {

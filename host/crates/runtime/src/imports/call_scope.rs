@@ -16,7 +16,8 @@ pub struct CallScope {
     pub lineage: Lineage,
     /// The ceilings of its plugin's calls.
     pub limits: Arc<Limits>,
-    /// Of a call that goes on where an earlier run was, if its plugin is to be asked about effects in doubt.
+    /// Asks the plugin about effects in doubt. Set only for a call that continues an earlier run, and only if its plugin is to
+    /// be asked.
     pub reconciler: Option<Arc<dyn Reconciler>>,
 }
 
@@ -45,12 +46,12 @@ impl CallScope {
         self.authority.audit()
     }
 
-    /// Checks that what the call has seen of private results may go to `to`.
+    /// Checks that the private results which the call has seen may go to `to`.
     pub(super) fn check_flow(&self, to: &Recipient) -> Result<(), GuestDenial> {
         self.authority.enforce(self.authority.flow(&self.lineage.private_origins(), to))
     }
 
-    /// For what the call leaves behind.
+    /// The origin that is stored with what the call leaves behind.
     pub(super) fn provenance(&self) -> Provenance {
         Provenance::for_call(&self.authority, &self.context, self.lineage.private_origins())
     }

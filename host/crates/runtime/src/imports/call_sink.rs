@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chunk {
     pub content: Vec<Content>,
-    /// The called tools that it was passed on from, outermost first; empty for the call's own chunks.
+    /// The called tools that it came through, outermost first; empty for the call's own chunks.
     pub origin: Vec<String>,
 }
 
@@ -27,7 +27,7 @@ pub trait CallSink: Send + Sync {
     fn counted(&self) -> Option<Vec<u8>> {
         None
     }
-    /// This run begins behind a checkpoint: earlier ones have sent these chunks, and it does not send them.
+    /// This run begins after a checkpoint. Earlier runs have sent these chunks, and this run does not send them again.
     fn catch_up(&self, _earlier: EarlierChunks) {}
     /// May drop the report; never waits.
     fn progress(&self, report: ProgressReport);
@@ -39,9 +39,9 @@ pub trait CallSink: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EarlierChunks {
     pub chunks: u64,
-    /// Of their content.
+    /// Size of their content.
     pub bytes: u64,
-    /// What their sink had counted; none if it counts nothing, or was not the sink of this call.
+    /// What their sink had counted; none if it counts nothing, or if it was not the sink of this call.
     pub counted: Option<Vec<u8>>,
 }
 

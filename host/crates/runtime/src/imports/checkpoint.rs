@@ -1,4 +1,4 @@
-//! `checkpoint`: what a guest saves of its call, so that a later run of it goes on from there and not from the beginning.
+//! `checkpoint`: the state that a guest saves, so that a later run of the call continues from there and not from the beginning.
 
 use super::client::ClientUsage;
 use super::import_span::ErrorName;
@@ -7,8 +7,9 @@ use policy::{BudgetUsage, LineageUsage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Bytes of what is saved. Each save writes it to the disk, and the host keeps the last one in memory: without a limit, a
-/// guest makes of it a store that counts for nobody. Half of what the journal of a call that is not a task yet may have.
+/// Largest state that a guest may save, in bytes. Each save writes it to the disk, and the host keeps the last one in memory:
+/// without a limit, a guest could use checkpoints as a store that no quota counts. It is half of what the journal of a call may
+/// hold while the call is not yet a task.
 pub const MAX_CHECKPOINT: u64 = 256 << 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +34,7 @@ impl ErrorName for CheckpointError {
 pub(super) struct LastCheckpoint {
     pub(super) is_opened: bool,
     pub(super) state: Option<Vec<u8>>,
-    /// How many the call had sent.
+    /// Number of chunks that the call had sent when it saved.
     pub(super) chunks: u64,
 }
 
@@ -43,15 +44,15 @@ impl LastCheckpoint {
     }
 }
 
-/// What a guest is told of the last checkpoint.
+/// What a guest gets back of the last checkpoint.
 pub struct Restored {
     pub state: Option<Vec<u8>>,
-    /// What the engine had counted when it was saved, if this run begins there.
+    /// What the engine had counted when the checkpoint was saved, if this run begins there.
     pub metered: Option<BudgetUsage>,
 }
 
-/// All that a call had used when it saved, and that a run which begins there has not. Without it, a guest would get its
-/// limits anew by saving, and clients and callers would not pay for what came before.
+/// Everything that a call had used when it saved. A run that begins at the checkpoint has not used it itself, but has to count
+/// it: otherwise a guest would get fresh limits by saving, and clients and callers would not be charged for what came before.
 #[derive(Serialize, Deserialize)]
 pub(super) struct CallUsed {
     pub(super) metered: BudgetUsage,
@@ -65,7 +66,7 @@ pub(super) struct CallUsed {
     pub(super) tools: BTreeMap<String, u64>,
     pub(super) lacked_tools: bool,
     pub(super) messages: MessagesRead,
-    /// What the sink of its chunks had counted. Missing in those of earlier versions.
+    /// What the sink of its chunks had counted. Missing in checkpoints of earlier versions.
     #[serde(default)]
     pub(super) counted: Option<Vec<u8>>,
 }

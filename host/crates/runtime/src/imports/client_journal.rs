@@ -1,9 +1,9 @@
-//! The client of a journaled call: what it answered an earlier run it is not asked again.
+//! The client of a journaled call: it is not asked again what it has answered to an earlier run.
 
 use super::client::{
     Abilities, ClientCalls, ClientError, ClientReply, ModelAnswer, ModelError, QuestionBatch, SampleRequest,
 };
-use crate::journal::{Again, CallJournal};
+use crate::journal::{CallJournal, Repeat};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use std::sync::Arc;
@@ -30,7 +30,8 @@ impl ClientCalls for JournaledClient {
         self.journal.begin("client.supported", &()).see(|| self.client.abilities())
     }
 
-    /// A client may be asked again: whoever answers sees it and answers once.
+    /// The client is asked again if no answer is recorded. That is safe: the person who answers sees the question, and answers
+    /// it once.
     async fn ask(&self, batch: QuestionBatch) -> Result<Vec<ClientReply>, ClientError> {
         let step = self.journal.begin("client.ask", &batch.questions);
         let batch = QuestionBatch { step: step.name(), ..batch };
@@ -51,6 +52,6 @@ impl ClientCalls for JournaledClient {
         timeout: Duration,
     ) -> Result<Vec<Result<ModelAnswer, ModelError>>, ClientError> {
         let step = self.journal.begin("client.ask-model", &requests);
-        step.act(Again::Safe, self.client.ask_model(requests, timeout)).await
+        step.act(Repeat::Safe, self.client.ask_model(requests, timeout)).await
     }
 }

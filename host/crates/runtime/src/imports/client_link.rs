@@ -8,7 +8,7 @@ use crate::engine::{FuelAccount, HeldResources};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// The way from a call to whoever made it. Clones share it.
+/// The connection from a call to its caller. Clones share it.
 #[derive(Clone)]
 pub struct ClientLink {
     /// Receives chunks, progress and log messages.
@@ -21,8 +21,8 @@ pub struct ClientLink {
     pub steering: Option<Steering>,
     /// Cancelled when nobody wants the result any more.
     pub cancel: CancellationToken,
-    /// What the tree of calls holds, for whoever suspends it.
+    /// What the tree of calls holds, for the code that suspends the tree.
     pub held: HeldResources,
-    /// The fuel of the tree, for whoever may give it more; none if nobody may.
+    /// The fuel of the tree of calls, for those who may add to it; none if nobody may.
     pub fuel: Option<FuelAccount>,
 }

@@ -4,7 +4,7 @@
 use super::call_scope::CallScope;
 use super::import_span::ErrorName;
 use super::types::{BudgetKind, Exhaustion, GuestDenial};
-use crate::journal::{Again, CallJournal, bytes};
+use crate::journal::{CallJournal, Repeat, bytes};
 use async_trait::async_trait;
 use platform::telemetry::printable;
 use policy::{PluginId, Principal, Recipient, TreeBudget};
@@ -156,7 +156,7 @@ impl Accounts {
         self.journal.begin("connections.connected", &name).ask(self.connected_now(name)).await
     }
 
-    /// Without a step of its own, for a step that asks for it.
+    /// Asks without a journal step of its own, for a caller whose own step records the answer.
     pub(super) async fn connected_now(&self, name: &str) -> Result<bool, ConnectionError> {
         self.granted(name)?;
         self.connections.is_connected(self.principal(), name).await
@@ -173,13 +173,13 @@ impl Accounts {
         // The other server has rate limits, and counts requests against the user.
         let exhausted = |limit| ConnectionError::Exhausted(Exhaustion { budget: BudgetKind::Calls, limit });
         self.scope.lineage.take(TreeBudget::AccountRequests, 1).map_err(exhausted)?;
-        let again = if is_safe(&request.method) { Again::Safe } else { Again::Unknown };
+        let again = if is_safe(&request.method) { Repeat::Safe } else { Repeat::Unsafe };
         let step = self.journal.begin("connections.send", &(name, &request)).with(|| name.to_owned());
         step.act(again, self.connections.send(self.principal(), name, request)).await
     }
 
-    /// Whatever is done with an account, its server may notice: a page leads there, and asking whether it is connected may
-    /// renew a token.
+    /// Checks the grant, and that private results may go to the account. Every use needs this check because the account's
+    /// server may notice it: a page leads to that server, and asking whether the account is connected may renew a token.
     fn granted(&self, name: &str) -> Result<(), ConnectionError> {
         let authority = &self.scope.authority;
         authority.enforce(authority.connection(name)).map_err(ConnectionError::Denied)?;

@@ -1,5 +1,5 @@
-//! `events`: notifications for the principal's inbox. Name and payload are checked here; rates and duplicates by the
-//! sink.
+//! `events`: notifications for the principal's inbox. Names and payloads are checked here; the sink checks rates and
+//! duplicates.
 
 use super::call_scope::CallScope;
 use super::import_span::ErrorName;

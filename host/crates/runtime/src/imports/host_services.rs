@@ -1,4 +1,4 @@
-//! What stands behind the imports of all calls.
+//! The services of the host that the imports of all calls use.
 
 use super::connections::{Connections, NoConnections};
 use super::events::{EventError, EventSink, PluginEvent};
@@ -12,7 +12,7 @@ use super::wasi::OpenFiles;
 use policy::Principal;
 use std::sync::Arc;
 
-/// What stands behind the imports of all calls.
+/// The services that the imports of all calls use.
 pub struct HostServices {
     pub publisher: Arc<dyn Publisher>,
     pub events: Arc<dyn EventSink>,
@@ -21,7 +21,7 @@ pub struct HostServices {
     pub egress: Arc<dyn Egress>,
     /// The accounts that users have connected.
     pub connections: Arc<dyn Connections>,
-    /// What guests may have open together.
+    /// Counts and limits the files that all guests together have open.
     pub open_files: Arc<OpenFiles>,
 }
 

@@ -5,7 +5,7 @@
 use platform::audit::CallAudit;
 use platform::telemetry::{ActiveSpan, Attribute, SpanContext};
 
-/// A running import call. Dropped without an outcome, it was cancelled.
+/// A running import call. If it is dropped without an outcome, the import call was cancelled.
 #[must_use = "the span ends when this is dropped"]
 pub struct ImportSpan(Option<ActiveSpan>);
 
@@ -29,7 +29,7 @@ impl ImportSpan {
         self
     }
 
-    /// For spans below this one.
+    /// The parent for spans below this one.
     pub fn context(&self) -> Option<SpanContext> {
         self.0.as_ref().and_then(ActiveSpan::place)
     }

@@ -37,11 +37,12 @@ struct LogState {
     silence: Option<Silence>,
 }
 
-/// What may be written.
+/// How much may be written.
 enum LogBudget {
-    /// By an instance whose call has not begun, which may be made for any call: a call's limits, and what it has written.
+    /// For an instance whose call has not begun, and that may serve any call: the limits of one call, and what the instance has
+    /// written.
     Instance { limits: LogSize, written: LogSize },
-    /// By a call, which shares with its callers.
+    /// For a call, which shares its limits with its callers.
     Call(Lineage),
 }
 
@@ -52,7 +53,7 @@ struct LogSize {
 }
 
 impl LogBudget {
-    /// Takes a line of so many bytes, or nothing.
+    /// Takes the room for one line of `bytes` bytes. Returns false, and takes nothing, if there is not enough.
     fn take(&mut self, bytes: u64) -> bool {
         match self {
             Self::Instance { limits, written } => {
@@ -74,7 +75,7 @@ impl LogBudget {
         }
     }
 
-    /// What the instance has written counts for its call.
+    /// Counts what the instance has written against its call.
     fn begin(&mut self, lineage: &Lineage) {
         if let Self::Instance { written, .. } = self
             && written.lines > 0

@@ -17,7 +17,7 @@ const MAX_ORIGIN: usize = 32;
 /// Bytes of a call's newest chunks that a host keeps for readers who come later. Bounds its memory.
 pub const MAX_KEPT_OUTPUT: u64 = 256 << 10;
 
-/// What a chunk that is kept takes besides its content. Without it, many tiny ones would be free.
+/// Bytes that a kept chunk takes besides its content. Without this, many tiny chunks would be free.
 const KEPT_CHUNK: u64 = 64;
 
 /// The chunks of one call: what was sent, and what may still be sent. Clones share them.
@@ -65,7 +65,7 @@ impl Output {
     /// Counts what earlier runs have sent in all.
     pub(super) fn catch_up(&self, earlier: EarlierChunks) {
         let EarlierChunks { chunks, bytes, counted } = earlier;
-        // This run has sent again what came before the step at which it learnt of the checkpoint.
+        // This run has already counted the chunks that came before the step at which it learnt of the checkpoint.
         let (more, more_bytes) = (chunks.saturating_sub(self.chunks()), bytes.saturating_sub(self.bytes()));
         self.advance(chunks, bytes);
         self.0.sink.catch_up(EarlierChunks { chunks: more, bytes: more_bytes, counted });
@@ -76,7 +76,7 @@ impl Output {
         self.0.bytes.fetch_max(bytes, Ordering::Relaxed);
     }
 
-    /// Returns what its sink has counted, once that has taken all chunks that were sent before.
+    /// Waits until the sink has taken all chunks that were sent before, and returns what it has counted.
     pub(super) async fn counted(&self) -> Option<Vec<u8>> {
         self.0.sink.flush().await;
         self.0.sink.counted()
@@ -96,7 +96,7 @@ impl Output {
         self.0.bytes.load(Ordering::Relaxed)
     }
 
-    /// About what a host keeps of them.
+    /// About how many bytes of the chunks a host keeps.
     pub(super) fn kept_bytes(&self) -> u64 {
         self.chunks().saturating_mul(KEPT_CHUNK).saturating_add(self.bytes()).min(MAX_KEPT_OUTPUT)
     }

@@ -4,9 +4,9 @@
 pub const CALL: u64 = 500;
 /// One byte that is sent, logged or made, such as a random one.
 pub const BYTE: u64 = 2;
-/// Bytes that are copied for one unit: what is read and written through streams.
+/// Bytes that are copied for one unit, when a guest reads or writes through a stream.
 pub const COPIED: u64 = 4;
-/// Looking into a file or directory, or changing one: a switch of threads and into the kernel.
+/// Inspecting or changing a file or directory, which switches to another thread and into the kernel.
 pub const FILE: u64 = 5_000;
 /// Setting up a reverse call, besides what the call itself uses.
 pub const REVERSE_CALL: u64 = 20_000;

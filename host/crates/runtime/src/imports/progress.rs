@@ -22,12 +22,12 @@ impl Progress {
         self.last
     }
 
-    /// An earlier run has reported so much.
+    /// Continues from the last value that an earlier run has reported.
     pub(super) fn catch_up(&mut self, last: Option<f64>) {
         self.last = last.or(self.last);
     }
 
-    /// Drops reports that do not grow. Of a replayed one only the value is noted.
+    /// Drops reports that do not grow. A replayed report is not passed on: only its value is noted.
     pub fn report(&mut self, mut report: ProgressReport, replayed: bool) {
         let grows = self.last.is_none_or(|last| report.done > last);
         if !report.done.is_finite() || !grows {

@@ -17,8 +17,8 @@ pub struct Provenance {
     /// Whose data it is.
     #[serde(skip)]
     pub data: DataKey,
-    /// What the call had seen of private results. What calls leave behind is kept apart by it: a call finds nothing, and is
-    /// refused nothing, because of what another one left that had seen more.
+    /// The private results that the call had seen. What calls leave behind is kept apart by it: what a call finds, and what it
+    /// is refused, never depends on what another call has left that had seen more.
     #[serde(skip)]
     pub knows: PrivateOrigins,
 }
@@ -30,7 +30,7 @@ impl Provenance {
         Self { plugin, call, correlation_id, data, knows }
     }
 
-    /// Whether its call may notice what that one left behind.
+    /// Whether the call of `self` may notice what the call of `other` left behind.
     pub fn may_notice(&self, other: &Self) -> bool {
         other.knows.is_subset(&self.knows)
     }

@@ -156,7 +156,8 @@ impl<'a> Publish<'a> {
         authority.enforce(authority.publish()).map_err(PublishError::Denied)
     }
 
-    /// Prompts have one name for everybody, so other calls would notice one that is there or gone.
+    /// Checks private results too: the name of a prompt is the same for everybody, so other calls would notice that it appears
+    /// or is gone.
     fn may_change_prompts(&self) -> Result<(), PublishError> {
         self.allowed()?;
         self.scope.check_flow(&Recipient::Prompts).map_err(PublishError::Denied)
@@ -167,7 +168,7 @@ impl<'a> Publish<'a> {
     }
 }
 
-/// A call that has to end, because it is not what its journal says, publishes nothing more.
+/// A call that has to end, because it does not do what its journal says, publishes nothing more.
 fn may_go_on(step: &Step) -> Result<(), PublishError> {
     match step.has_to_end() {
         true => Err(PublishError::Invalid("the call ends here".into())),

@@ -1,5 +1,5 @@
-//! What has become of an effect that an earlier run has begun, and of which no outcome is recorded: the plugin may know how
-//! to find out. It is asked once: what it says becomes the outcome.
+//! Asks a plugin what became of an effect that an earlier run has begun and whose outcome is not recorded. The plugin may know
+//! how to find out. It is asked once, and its answer becomes the outcome.
 
 use super::types::ToolResult;
 use crate::journal::OutcomeInquiry;
@@ -10,11 +10,11 @@ use std::sync::Arc;
 /// What is known of the effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Headers are as the guest set them, so secrets are names in them.
+    /// The headers are as the guest set them, so they hold the names of secrets and not the secrets.
     Http { method: String, url: String, headers: Vec<(String, Vec<u8>)> },
     /// Arguments are JSON text.
     AgentTool { name: String, arguments: String },
-    /// There is no form for its outcome.
+    /// Any other effect. The plugin cannot return its outcome, only whether it has happened.
     Other,
 }
 
@@ -27,7 +27,7 @@ pub struct EffectInDoubt {
     pub effect: Effect,
 }
 
-/// What the plugin says of it.
+/// The plugin's answer about an effect in doubt.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
     NotDone,
@@ -35,7 +35,7 @@ pub enum Verdict {
     Unknown,
 }
 
-/// What came of an effect.
+/// The outcome of an effect that has happened.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EffectAnswer {
     Http { status: u16, headers: Vec<(String, Vec<u8>)>, body: Vec<u8> },
@@ -56,11 +56,11 @@ impl Verdict {
 /// Asks the plugin of a call.
 #[async_trait]
 pub trait Reconciler: Send + Sync {
-    /// Whatever fails is unknown.
+    /// Returns [`Verdict::Unknown`] if asking fails.
     async fn reconcile(&self, effect: EffectInDoubt) -> Verdict;
 }
 
-/// The same for effects whose outcome it cannot say.
+/// Asks about effects whose outcome the plugin cannot return: only whether they have happened.
 pub(super) struct OtherEffects(pub(super) Arc<dyn Reconciler>);
 
 impl OutcomeInquiry for OtherEffects {

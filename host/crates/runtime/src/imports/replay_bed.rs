@@ -1,4 +1,4 @@
-//! The tests of replays: a call whose process ends somewhere, and goes on in the next one.
+//! The test bed for replays: a call whose process ends somewhere, and that continues in the next process.
 
 use super::call_scope::CallScope;
 use super::call_sink::OutputError;
@@ -12,7 +12,7 @@ use fastrand::Rng;
 use platform::audit::CallAudit;
 use platform::clock::{Clock, SystemClock};
 use platform::durable::{
-    DurableStore, Entries, Expected, Fence, Key, Lease, MemoryStore, Record, Revision, StoreAnswer, Strength,
+    Durability, DurableStore, Entries, Expected, Fence, Key, Lease, MemoryStore, Record, Revision, StoreAnswer,
 };
 use policy::{Access, Authority, Limits, Lineage, PluginId, Side, TreeBudget};
 use serde::Serialize;
@@ -27,7 +27,7 @@ use wasmtime::{Engine, Store};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
-/// Records of a process that ends at a random one.
+/// A process that ends early ends after a random number of records below this.
 const MOST_RECORDS: u64 = 40;
 /// The server that calls may ask.
 pub(super) const WEB: &str = "web.test";
@@ -130,11 +130,11 @@ impl WasiHost for ReplayHost {
     }
 }
 
-/// Stores so many records, and then nothing more: as if the process had ended there.
+/// Stores `left` records and then nothing more, as if the process had ended there.
 pub(super) struct Dying {
     inner: MemoryStore,
     pub(super) left: AtomicU64,
-    /// Whether the process learns that the last one is stored.
+    /// Whether the process learns that its last record is stored.
     answers_last: bool,
     died: Notify,
 }
@@ -144,14 +144,21 @@ fn never<T: Send + 'static>() -> StoreAnswer<T> {
 }
 
 impl DurableStore for Dying {
-    fn append(&self, log: &Key, fence: Fence, next: u64, entries: Vec<Vec<u8>>, strength: Strength) -> StoreAnswer<()> {
+    fn append(
+        &self,
+        log: &Key,
+        fence: Fence,
+        next: u64,
+        entries: Vec<Vec<u8>>,
+        durability: Durability,
+    ) -> StoreAnswer<()> {
         let left = self.left.load(Ordering::Relaxed);
         if left == 0 {
             self.died.notify_one();
             return never();
         }
         self.left.store(left - 1, Ordering::Relaxed);
-        let stored = self.inner.append(log, fence, next, entries, strength);
+        let stored = self.inner.append(log, fence, next, entries, durability);
         if left == 1 && !self.answers_last {
             self.died.notify_one();
             return Box::pin(async { stored.await.and(std::future::pending().await) });
@@ -167,11 +174,11 @@ impl DurableStore for Dying {
         never()
     }
 
-    fn put(&self, _: &Key, _: Vec<u8>, _: Expected, _: Strength) -> StoreAnswer<Revision> {
+    fn put(&self, _: &Key, _: Vec<u8>, _: Expected, _: Durability) -> StoreAnswer<Revision> {
         never()
     }
 
-    fn remove(&self, _: &Key, _: Expected, _: Strength) -> StoreAnswer<()> {
+    fn remove(&self, _: &Key, _: Expected, _: Durability) -> StoreAnswer<()> {
         never()
     }
 
@@ -183,7 +190,7 @@ impl DurableStore for Dying {
         never()
     }
 
-    fn replace(&self, _: &Key, _: Fence, _: u64, _: Vec<Vec<u8>>, _: Strength) -> StoreAnswer<()> {
+    fn replace(&self, _: &Key, _: Fence, _: u64, _: Vec<Vec<u8>>, _: Durability) -> StoreAnswer<()> {
         never()
     }
 
@@ -208,7 +215,7 @@ impl DurableStore for Dying {
     }
 }
 
-/// A call whose process ends after so many records, and another process that goes on with it.
+/// A call whose process ends after a number of records, and another process that continues it.
 pub(super) struct ReplayRun {
     pub(super) folder: tempfile::TempDir,
     pub(super) store: Arc<Dying>,
@@ -247,12 +254,13 @@ impl ReplayRun {
         }
     }
 
-    /// The same, with other servers.
+    /// The same, but requests go to this egress.
     pub(super) fn with(self, egress: Arc<dyn Egress>) -> Self {
         Self { egress, ..self }
     }
 
-    /// What was told and how much files grew; the error is why the call had to end, if not because its process did.
+    /// Returns what `call` returned and by how much files grew. The error is the reason why the call had to end, or none if its
+    /// process ended.
     pub(super) async fn process<T>(
         &self,
         number: u64,
@@ -262,12 +270,12 @@ impl ReplayRun {
         let records = self.store.read(&key, 0, u64::MAX).await.unwrap().entries;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let next = records.len() as u64;
-        let (fence, strength) = (Fence(number), Strength::Process);
+        let (fence, durability) = (Fence(number), Durability::Process);
         let log = JournalLog {
             store: self.store.clone(),
             key,
             fence,
-            strength,
+            durability,
             next,
             room: Arc::new(|_| true),
             before_checkpoint: None,

@@ -1,6 +1,7 @@
-//! Sessions, which other hosts' dialects have: values that a component keeps between calls. A plugin has one for each principal, in
-//! its state: same grant, same quota, same rules for private results. No id opens another one, so none need be kept secret;
-//! it cannot be guessed all the same, since a component may use it as a key elsewhere.
+//! Sessions, which the dialects of other hosts have: values that a component keeps between calls. A plugin has one session for
+//! each principal. It is kept in the plugin's state, with the same grant, the same quota and the same rules for private
+//! results. No id opens the session of somebody else, so ids need not be secret. They still cannot be guessed, because a
+//! component may use one as a key elsewhere.
 
 use super::import_span::ErrorName;
 use super::state::{ExpectedVersion, HOST_KEY, PluginState, StateError};
@@ -41,7 +42,7 @@ impl<'a> Session<'a> {
         Self { state }
     }
 
-    /// Where nothing can be kept, it is one that no other call has: a component may use it as a key elsewhere.
+    /// If nothing can be kept, the id is one that no other call has, because a component may use it as a key elsewhere.
     pub fn id(&self) -> String {
         let of_call = || u128::from_str_radix(self.state.call_id(), 16).unwrap_or_else(|_| unique_id());
         to_uuid(self.state.session_id().unwrap_or_else(of_call))
@@ -63,7 +64,7 @@ impl<'a> Session<'a> {
         self.state.put_as(self.state.granted()?, row(key), value, ExpectedVersion::Any).await.map(drop)
     }
 
-    /// Removes what is in it. Returns how many values it had.
+    /// Removes all values and returns how many there were.
     pub async fn clear(&self) -> Result<u64, StateError> {
         let (mut count, mut after) = (0, String::new());
         loop {
@@ -78,7 +79,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// In the form of a random UUID, which is what components may check.
+/// Formats the id as a random UUID, because components may check for that form.
 fn to_uuid(id: u128) -> String {
     let (version, variant) = (0x4000 << 64, 0x8000 << 48);
     let mut text = format!("{:032x}", id & !(0xf000 << 64 | 0xc000 << 48) | version | variant);
@@ -90,7 +91,8 @@ fn prefix() -> String {
     format!("{HOST_KEY}session/")
 }
 
-/// The key under which a value is kept: one that no guest of `state` can have, of a size that no guest chooses.
+/// The key under which a value is kept. No guest can use such a key through `state`, and its size does not depend on the
+/// guest's key.
 fn row(key: &str) -> String {
     let mut row = prefix();
     for byte in Sha256::digest(key) {

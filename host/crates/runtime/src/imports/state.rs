@@ -1,14 +1,15 @@
 //! `state`: values that a plugin keeps between calls, separately for each principal. Keys and authority are checked
 //! here; quotas are enforced by the store.
 //!
-//! A call finds what calls stored that knew no more private origins than it knows itself. What was stored with more changes
-//! nothing for it: no value, no version, no quota. So storing is no way around the rules for private flows, not even by
-//! whether something was stored. `grants.state.private` lets the calls of a plugin know more from their first use of state.
+//! A call finds only values of calls that knew no private origin besides those that it knows itself. Values that were stored by
+//! other calls change nothing for it: no value, no version, no quota. So storing is no way around the rules for private flows,
+//! not even by whether something is stored. With `grants.state.private`, a plugin's calls count as knowing more origins from
+//! their first use of state.
 
 use super::call_scope::CallScope;
 use super::import_span::ErrorName;
 use super::types::{BudgetKind, Exhaustion, GuestDenial};
-use crate::journal::{Again, CallJournal, bytes};
+use crate::journal::{CallJournal, Repeat, bytes};
 use async_trait::async_trait;
 use platform::text::truncate_chars;
 use policy::{DataKey, Principal, PrivateOrigins, StateGrant, is_name};
@@ -17,7 +18,8 @@ use serde::{Deserialize, Serialize};
 /// Length of a key in bytes.
 const MAX_KEY: usize = 256;
 const PAGE: u32 = 100;
-/// What keys begin with that only the host uses. No key of a guest does, and it comes after all that they may have.
+/// The first character of keys that only the host uses. No key of a guest begins with it, and such keys sort after all keys of
+/// guests.
 pub(super) const HOST_KEY: &str = "~";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,10 +47,10 @@ impl ErrorName for StateError {
 
 #[derive(Debug, Clone)]
 pub struct StateOwner {
-    /// Of the plugin that calls.
+    /// The key of the calling plugin's data.
     pub data: DataKey,
     pub principal: Principal,
-    /// What the call has seen of private results. It finds only what was stored by calls that had seen no others.
+    /// The private results that the call has seen. It finds only values of calls that had seen no others.
     pub knows: PrivateOrigins,
 }
 
@@ -68,9 +70,9 @@ pub enum ExpectedVersion {
     Is(Option<u64>),
 }
 
-/// What guests are told where there is no state folder.
+/// The error that guests get where there is no state folder.
 pub(super) const NO_FOLDER: &str = "this host has no state folder, so nothing can be stored";
-/// What guests are told of a store that fails.
+/// The error that guests get when the store fails.
 pub const STATE_FAILED: &str = "the host could not store or load it; its log has the details";
 
 /// Stores values; implemented by `services::state`. A successful write is durable.
@@ -120,7 +122,7 @@ pub(super) struct Granted {
 }
 
 impl<'a> PluginState<'a> {
-    /// Why nothing is kept where there is not even a session.
+    /// The error for a store that cannot even give a session id: why it keeps nothing.
     pub(super) fn why_nothing_is_kept(&self) -> StateError {
         let told = if self.store.problem().is_some() { STATE_FAILED } else { NO_FOLDER };
         StateError::Failed(told.into())
@@ -185,7 +187,7 @@ impl<'a> PluginState<'a> {
         if let Some(stored) = step.recorded().await {
             return stored;
         }
-        let may_be_stored = step.before_effect(Again::Safe).await;
+        let may_be_stored = step.before_effect(Repeat::Safe).await;
         let stored = match version {
             Some(version) if may_be_stored => self.swap_again(&owner, key, value, version, quota).await,
             _ => self.store.put(&owner, key, value, expected, quota).await,
@@ -197,7 +199,7 @@ impl<'a> PluginState<'a> {
     pub(super) async fn remove_as(&self, granted: Granted, key: String) -> Result<bool, StateError> {
         let Granted { owner, quota } = granted;
         let step = self.journal.begin("state.remove", &key);
-        step.act(Again::Safe, self.store.remove(&owner, key, quota)).await
+        step.act(Repeat::Safe, self.store.remove(&owner, key, quota)).await
     }
 
     pub(super) async fn keys_as(
@@ -211,7 +213,7 @@ impl<'a> PluginState<'a> {
         step.ask(self.store.keys(&owner, prefix, after, PAGE)).await
     }
 
-    /// Repeats a swap that may have been done when the host ended: then the value is there under another version.
+    /// Repeats a swap that may have been done before the host ended. If it was done, the value is stored under another version.
     async fn swap_again(
         &self,
         owner: &StateOwner,
@@ -226,7 +228,7 @@ impl<'a> PluginState<'a> {
         }
     }
 
-    /// What the grant lets the call know it knows from here on, whatever it finds.
+    /// Checks the grant. From here on the call counts as knowing the private origins that the grant lists, whatever it finds.
     pub(super) fn granted(&self) -> Result<Granted, StateError> {
         let CallScope { authority, lineage, .. } = self.scope;
         let grant = authority.enforce(authority.state()).map_err(StateError::Denied)?;
@@ -334,7 +336,7 @@ mod tests {
         let exhausted = Exhaustion { budget: BudgetKind::Stored, limit: 16 };
         let large = state.put("k".into(), vec![0; 17], ExpectedVersion::Any).await;
         assert_eq!(large, Err(StateError::Exhausted(exhausted)));
-        // Nobody finds or touches what the host keeps there itself.
+        // No guest finds or changes what the host itself keeps in the store.
         assert_eq!(state.keys(String::new(), None).await, Ok(vec!["k".into()]));
         for bad in ["", "a b", "ä", "a\n", "a%", "~session/x", &"x".repeat(257)] {
             assert!(matches!(state.get(bad).await, Err(StateError::Invalid(_))), "{bad}");

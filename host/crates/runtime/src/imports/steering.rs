@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 /// Unread messages of one call. Bounds what the host keeps for a call that never reads.
 pub const MAX_UNREAD: usize = 16;
-/// With those that an earlier run has left, which may have come while it was suspended.
+/// Unread messages with those that an earlier run has left; some of these may have come while the call was suspended.
 const MAX_PUT_BACK: usize = 2 * MAX_UNREAD;
 /// Length of one message in bytes.
 pub const MAX_MESSAGE: usize = 4_096;
@@ -16,12 +16,13 @@ pub const MAX_MESSAGE: usize = 4_096;
 /// A message for a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SteeringMessage {
-    /// Empty only if nothing comes but the end.
+    /// Empty only if the message does nothing but mark the end.
     pub text: String,
-    /// Its number, if its sender counts: the first is 0. What was sent again is ignored, and what is missing is noticed.
+    /// Its number, if its sender numbers its messages; the first is 0. A message that is sent again is ignored, and a gap is an
+    /// error.
     #[serde(default)]
     pub seq: Option<u64>,
-    /// Nothing comes after it.
+    /// Whether it is the last message.
     #[serde(default)]
     pub end: bool,
 }
@@ -33,7 +34,7 @@ pub(crate) struct MessagesRead {
     ended: bool,
 }
 
-/// What came of waiting for a message.
+/// The outcome of waiting for a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Received {
     Message(SteeringMessage),
@@ -52,11 +53,11 @@ struct Queue {
     /// The number that the next numbered message has.
     next: u64,
     has_ended: bool,
-    /// An earlier run has read messages that this one has not come to yet, so the number of the next one is not known.
+    /// An earlier run has read messages that this run has not replayed yet, so the number of the next one is not known.
     is_behind: bool,
-    /// How many receivers wait that nothing but a message lets go on.
+    /// How many receivers wait without a timeout, so that only a message or the end lets them go on.
     waiting: usize,
-    /// The call is suspended, and its queue goes elsewhere.
+    /// The call is suspended: its unread messages were taken out, and no more are accepted.
     is_closed: bool,
 }
 
@@ -82,7 +83,7 @@ impl Default for Steering {
 }
 
 impl Steering {
-    /// Puts a message into the queue. Returns the number of the next one, if its sender counts.
+    /// Puts a message into the queue. Returns the number of the next one, if its sender numbers them.
     pub fn say(&self, message: SteeringMessage) -> Result<Option<u64>, SteeringError> {
         if message.text.len() > MAX_MESSAGE || (message.text.is_empty() && !message.end) {
             return Err(SteeringError::Length);
@@ -95,7 +96,7 @@ impl Steering {
         said
     }
 
-    /// Takes a message back that an earlier run has not read.
+    /// Puts back a message that an earlier run has not read.
     pub fn put_back(&self, message: SteeringMessage) -> Result<(), SteeringError> {
         let mut put = Ok(());
         self.0.send_if_modified(|queue| {
@@ -122,7 +123,7 @@ impl Steering {
         taken
     }
 
-    /// Waits for a message, for so long at most.
+    /// Waits for a message or the end, at most for `timeout`.
     pub async fn receive(&self, timeout: Option<Duration>) -> Received {
         match timeout {
             Some(timeout) => tokio::time::timeout(timeout, self.wait(None)).await.unwrap_or(Received::TimedOut),
@@ -142,7 +143,7 @@ impl Steering {
         }
     }
 
-    /// In one step, so that the call is either seen to wait, or has what it waited for.
+    /// Takes a message and ends the wait in one step, so that the call either is seen to wait or has what it waited for.
     fn received(&self, waiting: &mut Option<Waiting<'_>>) -> Option<Received> {
         let mut received = None;
         self.0.send_if_modified(|queue| {
@@ -158,23 +159,23 @@ impl Steering {
         received
     }
 
-    /// For a call that goes on where an earlier run was: numbered messages wait until it is there.
+    /// For a call that continues an earlier run: numbered messages are refused until it has caught up with that run.
     pub fn resumed() -> Self {
         Self(Arc::new(watch::Sender::new(Queue { is_behind: true, ..Queue::default() })))
     }
 
-    /// The call has come to where it reads what nobody has read.
+    /// Notes that the call has caught up: from here on it reads messages that no earlier run has read.
     pub(crate) fn catches_up(&self) {
         self.0.send_if_modified(|queue| std::mem::take(&mut queue.is_behind));
     }
 
-    /// Returns when numbered messages are taken in.
+    /// Waits until numbered messages are accepted.
     pub async fn caught_up(&self) {
         // The queue is alive as long as this is.
         let _ = self.0.subscribe().wait_for(|queue| !queue.is_behind).await;
     }
 
-    /// The number of the next numbered message, and whether there will be none.
+    /// The number of the first numbered message that the call has not read, and whether it has read the last message.
     pub(crate) fn read_so_far(&self) -> MessagesRead {
         let queue = self.0.borrow();
         let unread = queue.unread.iter().filter_map(|message| message.seq).min();
@@ -182,7 +183,7 @@ impl Steering {
         MessagesRead { next: unread.unwrap_or(queue.next), ended: queue.has_ended && !ends_unread }
     }
 
-    /// An earlier run had read so much when it saved.
+    /// Continues from what an earlier run had read when it saved.
     pub(crate) fn restored(&self, read: MessagesRead) {
         self.0.send_modify(|queue| {
             queue.next = queue.next.max(read.next);
@@ -190,7 +191,7 @@ impl Steering {
         });
     }
 
-    /// An earlier run has read this.
+    /// Counts what an earlier run has read.
     pub fn replayed(&self, received: &Received) {
         self.0.send_modify(|queue| match received {
             Received::Message(message) => queue.counted(message),
@@ -204,13 +205,13 @@ impl Steering {
         self.0.borrow().waits()
     }
 
-    /// Sees that the call waits or goes on.
+    /// Reports changes of the queue, such as that the call waits or goes on.
     pub fn watch(&self) -> SteeringChanges {
         SteeringChanges(self.0.subscribe())
     }
 
-    /// From now on nothing is read or taken in. Returns what is unread. `waits`: only if the call waits for a message; none if it
-    /// does not any more.
+    /// Closes the queue and returns the unread messages: from now on no message is read or accepted. With `waits`, it is closed
+    /// only if the call waits for a message; none is returned if the call does not wait any more.
     pub fn close(&self, waits: bool) -> Option<Vec<SteeringMessage>> {
         let mut unread = None;
         self.0.send_if_modified(|queue| {
@@ -229,7 +230,7 @@ impl Steering {
     }
 }
 
-/// Tells that something has changed in a queue.
+/// Reports that something has changed in a queue.
 pub struct SteeringChanges(watch::Receiver<Queue>);
 
 impl SteeringChanges {
@@ -290,7 +291,7 @@ impl Queue {
         self.has_ended |= message.end;
     }
 
-    /// The next message with text. The end is not one.
+    /// The next message with text. A message that only marks the end is skipped.
     fn take(&mut self) -> Option<SteeringMessage> {
         let message = self.unread.pop_front()?;
         if message.text.is_empty() { self.take() } else { Some(message) }
@@ -338,7 +339,7 @@ mod tests {
         assert_eq!(steering.say(text("late")), Err(SteeringError::Ended));
         let read: Vec<_> = std::iter::from_fn(|| steering.next()).map(|message| message.text).collect();
         assert_eq!(read, ["0", "aside", "1"]);
-        // The next run has read the first, and the rest was lost with the process.
+        // The next run has replayed the first message; the others were lost with the process.
         let later = Steering::default();
         later.replayed(&Received::Message(numbered(0, false)));
         assert_eq!(later.say(numbered(2, false)), Err(SteeringError::Missing { next: 1 }));

@@ -4,18 +4,18 @@ use super::state::{ExpectedVersion, NO_FOLDER, STATE_FAILED, StateEntry, StateEr
 use async_trait::async_trait;
 use policy::StateGrant;
 
-/// A store that keeps nothing, and finds nothing that it might have kept.
+/// A store that refuses every request with the same error.
 pub struct UnusableState {
-    /// What guests are told.
+    /// The error that guests get.
     told: &'static str,
     problem: Option<String>,
 }
 
 impl UnusableState {
-    /// Of a host without a state folder.
+    /// The store of a host without a state folder.
     pub(super) const NO_FOLDER: Self = Self { told: NO_FOLDER, problem: None };
 
-    /// Of a host that cannot open its own.
+    /// The store of a host that cannot open its state folder.
     pub fn broken(problem: String) -> Self {
         Self { told: STATE_FAILED, problem: Some(problem) }
     }

@@ -28,7 +28,7 @@ pub(super) struct Handle {
     pub(super) call: StepPath,
     pub(super) next: AtomicU32,
     pub(super) replaying: Arc<AtomicBool>,
-    /// The step at which the guest asked for what was saved.
+    /// The number of the step at which the guest asked for its last checkpoint.
     pub(super) restored: OnceLock<u32>,
     pub(super) start: InstanceStart,
     inquiry: OnceLock<Arc<dyn OutcomeInquiry>>,
@@ -40,21 +40,21 @@ impl CallJournal {
         Self::root(Records::new(clock, JournalLimits::IN_MEMORY, None, Vec::new(), Duration::ZERO).ok())
     }
 
-    /// For a call with which nobody goes on, and of whose first effect somebody wants to know.
+    /// For a call that is never continued elsewhere, but whose first effect somebody wants to know of in advance.
     pub fn unrecorded(clock: Arc<dyn Clock>) -> Self {
         let journal = Self::in_memory(clock);
         journal.cannot_replay("nobody goes on with it");
         journal
     }
 
-    /// Before the call does something for the first time, this is asked.
+    /// Sets what is called before the first effect of the call, and can forbid it.
     pub fn guard_effects(&self, guard: EffectGuard) {
         if let Some(handle) = &self.0 {
             handle.records.first_effect.guard(guard);
         }
     }
 
-    /// For an effect that is no step. False if it must not be made: the call has to end.
+    /// To be called before an effect that is no step. False if the effect must not be made because the call has to end.
     pub async fn note_effect(&self) -> bool {
         let Some(handle) = &self.0 else { return true };
         let Some(noted) = handle.records.first_effect.note() else { return true };
@@ -65,12 +65,12 @@ impl CallJournal {
         noted.is_ok()
     }
 
-    /// For a call that goes on where an earlier run with these records was, which has taken `worked`.
+    /// For a call that continues after an earlier run, which has left these records and has taken `worked`.
     pub fn resumed(clock: Arc<dyn Clock>, records: Vec<Vec<u8>>, worked: Duration) -> Result<Self, JournalProblem> {
         Records::new(clock, JournalLimits::IN_MEMORY, None, records, worked).map(|records| Self::root(Some(records)))
     }
 
-    /// For a durable call that goes on. `records` are those that the log has, of runs that have taken `worked`.
+    /// For a durable call that is continued. `records` are those in the log; the runs that left them have taken `worked`.
     pub fn stored(
         clock: Arc<dyn Clock>,
         log: JournalLog,
@@ -80,8 +80,8 @@ impl CallJournal {
         Records::new(clock, JournalLimits::STORED, Some(log), records, worked).map(|records| Self::root(Some(records)))
     }
 
-    /// From now on the records are stored, those so far too. Returns when these are; false if the call cannot be replayed. For
-    /// the journal of a root call that is in memory.
+    /// From now on the records are stored, including those so far. Returns when those are stored; false if the call cannot be
+    /// replayed. Only for the journal of a root call that is in memory.
     pub async fn store_in(&self, log: JournalLog) -> Result<bool, DurableError> {
         let Some(handle) = &self.0 else { return Ok(false) };
         match handle.records.store_in(log, JournalLimits::STORED) {
@@ -109,18 +109,18 @@ impl CallJournal {
         self.0.is_some()
     }
 
-    /// Whether there was an earlier run. What it has told the guest may not be so yet in this one.
+    /// Whether there was an earlier run. What the guest learnt in that run may not be true yet in this one.
     pub fn is_resumed(&self) -> bool {
         self.0.as_ref().is_some_and(|handle| handle.records.is_resumed)
     }
 
-    /// Whether the guest has not got yet to where an earlier run was. What the host would write of it, it has written
-    /// then: log lines, audit records, spans.
+    /// Whether the guest has not yet reached the point that an earlier run had reached. That run has already written what the
+    /// host writes about these steps: log lines, audit records, spans.
     pub fn is_replaying(&self) -> bool {
         self.0.as_ref().is_some_and(|handle| handle.replaying.load(Ordering::Relaxed))
     }
 
-    /// Says at any moment whether another run writes what this one would: one before, or one to come.
+    /// Returns a function that says whether another run, an earlier or a later one, writes what this run would write.
     pub fn silence(&self) -> Option<Silence> {
         let handle = self.0.clone()?;
         Some(Arc::new(move || {
@@ -128,15 +128,16 @@ impl CallJournal {
         }))
     }
 
-    /// The call is dropped here, and goes on in another instance: it has not ended. Or it goes on here after all.
+    /// If `suspended`, the call is dropped here and goes on in another instance, so it has not ended. Otherwise it goes on here
+    /// after all.
     pub fn set_suspended(&self, suspended: bool) {
         if let Some(handle) = &self.0 {
             handle.records.suspended.store(suspended, Ordering::Relaxed);
         }
     }
 
-    /// The call goes on in another instance, and this one is about to be dropped: it does and records nothing more. What it is
-    /// told while it comes to its end, such as that nobody answers it any more, is not what the call is told.
+    /// The call goes on in another instance, and this one is about to be dropped: it must do and record nothing more. What it
+    /// learns while it ends, for example that nobody answers it any more, must not become part of the call.
     pub fn leave(&self) {
         if let Some(handle) = &self.0 {
             handle.records.leave();
@@ -152,7 +153,7 @@ impl CallJournal {
         self.0.as_ref().is_some_and(|handle| handle.records.has_unrepeatable())
     }
 
-    /// Whether a step of the call waits for the store, and goes on by itself.
+    /// Whether a step of the call waits for the store. It goes on by itself when the store has answered.
     pub fn is_storing(&self) -> bool {
         self.0.as_ref().is_some_and(|handle| handle.records.is_storing())
     }
@@ -164,7 +165,7 @@ impl CallJournal {
         }
     }
 
-    /// How long the runs of the call have taken up to now, earlier ones included and waiting not.
+    /// How long all runs of the call have taken up to now, including earlier ones, without the time in which they waited.
     pub fn worked(&self) -> Duration {
         self.0.as_ref().map_or(Duration::ZERO, |handle| handle.records.worked())
     }
@@ -175,7 +176,7 @@ impl CallJournal {
         (!handle.call.0.is_empty()).then(|| handle.call.to_string())
     }
 
-    /// The guest comes to its next step. To be called in the order of the guest's calls.
+    /// Begins the guest's next step. To be called in the order of the guest's calls.
     pub fn begin(&self, import: &'static str, arguments: &impl Serialize) -> Step {
         let Some(handle) = &self.0 else { return Step::none() };
         let number = handle.next.fetch_add(1, Ordering::Relaxed);
@@ -185,7 +186,7 @@ impl CallJournal {
         {
             handle.next.store(number, Ordering::Relaxed);
             path = handle.call.below(*restored).below(asked);
-            // Where the guest is, its next step says.
+            // This question does not show whether the guest still replays; its next numbered step does.
             replaying = Arc::new(AtomicBool::new(true));
         }
         let arguments = ArgumentsDigest::new(arguments);
@@ -193,7 +194,7 @@ impl CallJournal {
         Step::begin(handle.records.clone(), replaying, path, import, arguments, inquiry)
     }
 
-    /// From now on it is asked about effects in doubt.
+    /// Sets who is asked about effects whose outcome is unknown.
     pub(crate) fn set_inquiry(&self, inquiry: Arc<dyn OutcomeInquiry>) {
         if let Some(handle) = &self.0 {
             // It is set once, before the first step.
@@ -221,9 +222,9 @@ impl CallJournal {
         self.0.as_ref()?.records.export()
     }
 
-    /// Hands all records to somebody who keeps them while the call waits, if it can be replayed from them. `keep` keeps them
-    /// before what is stored after it. From the next record on they are outdated: `outdated` removes them, and nothing that
-    /// depends on that record happens before.
+    /// Hands all records to `keep`, which stores them elsewhere while the call waits. False if the call cannot be replayed from
+    /// them. `keep` stores them before anything that is stored later. The next record makes them outdated: `outdated` then
+    /// removes them, and nothing that depends on that record happens before they are removed.
     pub fn keep_elsewhere(&self, keep: impl FnOnce(Vec<Vec<u8>>), outdated: EffectGuard) -> bool {
         let Some(handle) = &self.0 else { return false };
         // Under the lock, so that no record comes between.
@@ -235,24 +236,24 @@ impl CallJournal {
         true
     }
 
-    /// The records with which the call was resumed are kept elsewhere, likewise.
+    /// The records with which the call was resumed are kept elsewhere, as after [`Self::keep_elsewhere`].
     pub fn is_kept_elsewhere(&self, outdated: EffectGuard) {
         if let Some(handle) = &self.0 {
             handle.records.state.lock().snapshot.keep(outdated);
         }
     }
 
-    /// Bytes in memory, for the root call of the tree, which has the records of all.
+    /// Bytes of the records in memory. Zero for a nested call, since the root call counts those of the whole tree.
     pub fn kept_bytes(&self) -> u64 {
         self.0.as_ref().filter(|handle| handle.call.0.is_empty()).map_or(0, |handle| handle.records.kept_bytes())
     }
 
-    /// Why the call has to end. Whatever else it ended with is of no account then.
+    /// Why the call has to end. Whatever else it ended with is ignored then.
     pub fn problem(&self) -> Option<JournalProblem> {
         self.0.as_ref()?.records.problem()
     }
 
-    /// The token that ends the call when it has to.
+    /// Sets the token that ends the call when it has to end.
     pub fn end_with(&self, cancel: &CancellationToken) {
         if let Some(handle) = &self.0 {
             handle.records.end_with(cancel.clone());

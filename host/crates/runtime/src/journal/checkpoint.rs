@@ -16,7 +16,7 @@ pub struct Checkpoint<U> {
     pub used: U,
 }
 
-/// The outcome of the step. The steps of the call go on with the number `next`.
+/// The outcome of the step at which the guest asks for a checkpoint. The next step of the call has the number `next`.
 #[derive(Serialize, Deserialize)]
 struct Saved<U> {
     next: u32,
@@ -24,8 +24,8 @@ struct Saved<U> {
 }
 
 impl CallJournal {
-    /// Where a later run begins. It does again what comes before this step, and goes on behind the last checkpoint. The
-    /// answer is that checkpoint. To be called once.
+    /// Marks where a later run begins: it repeats what comes before this step, and then goes on after the last checkpoint,
+    /// which is returned. To be called once.
     pub async fn restored<U: Serialize + DeserializeOwned>(&self) -> Option<Checkpoint<U>> {
         let handle = self.shared()?;
         let step = self.begin(RESTORED, &());
@@ -44,7 +44,7 @@ impl CallJournal {
     pub async fn save<U: Serialize>(&self, checkpoint: Checkpoint<U>) {
         let Some(handle) = self.shared() else { return };
         let Some(from) = handle.restored.get().copied() else { return };
-        // The number of this step, of which nothing else is recorded.
+        // This step takes a number, and nothing else is recorded of it.
         let next = handle.next.fetch_add(1, Ordering::Relaxed) + 1;
         handle.replaying.store(false, Ordering::Relaxed);
         handle.start.is_over();

@@ -9,7 +9,8 @@ use platform::clock::Clock;
 use platform::durable::{DurableError, StoreAnswer};
 use std::ops::Range;
 
-/// The steps of a call that are forgotten, with all below them, and what is put in the place of the first.
+/// The steps of a call that are forgotten, with all steps below them, and the outcome that is recorded in place of the first
+/// one.
 pub(super) struct Compaction {
     pub(super) call: StepPath,
     pub(super) steps: Range<u32>,
@@ -59,7 +60,7 @@ impl Records {
                 }
             }
             if read < log.next {
-                // Nobody else writes to it.
+                // The log has less than this process has written, although nobody else writes to it.
                 return Err(DurableError::Moved { next: read });
             }
         }
@@ -88,12 +89,12 @@ enum Attempt {
     Stored(StoreAnswer<()>),
     /// The records are in memory, or nowhere.
     Done,
-    /// There are records in this log that were not read. The answer is there when they can be.
+    /// This log has records that were not read yet. The future is ready when they can be read.
     Unread(JournalLog, StoreAnswer<()>),
 }
 
 impl State {
-    /// Keeps these records in the place of all.
+    /// Replaces all records by these.
     fn put_in_place(&mut self, records: Vec<Vec<u8>>) -> Attempt {
         let counted = || records.iter().filter(|record| !Entry::is_opened(record));
         let (entries, bytes) = (counted().count() as u64, counted().map(|record| record.len() as u64).sum::<u64>());

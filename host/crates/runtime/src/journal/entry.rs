@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Which step of which call: the number of the step, after those of the steps that made its call and the calls above.
+/// Identifies a step: its number, preceded by those of the steps that made its call and the calls above.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct StepPath(pub(super) Vec<u32>);
 
@@ -25,20 +25,20 @@ pub struct Entry {
     pub remark: Remark,
 }
 
-/// What to do with an effect that was begun, when nothing is known of its outcome.
+/// Whether an effect that was begun may be made once more when nothing is known of its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Again {
-    /// To do it twice is as good as once.
+pub enum Repeat {
+    /// Doing it twice has the same result as doing it once.
     Safe,
-    /// It may have happened: the call ends, and somebody has to look.
-    Unknown,
+    /// It may have happened, and must not happen twice: the call ends, and a person has to find out.
+    Unsafe,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Phase {
     /// The effect is about to happen.
     Began,
-    /// With the outcome.
+    /// The step has ended with this outcome.
     Ended(#[serde(with = "bytes")] Vec<u8>),
     /// The first record of a stored journal. Without it, nobody knows whether steps are missing.
     Opened,
@@ -116,7 +116,7 @@ impl Entry {
         decode::<Self>(record).is_some_and(|entry| matches!(entry.phase, Phase::Opened))
     }
 
-    /// A record of no step.
+    /// A record that belongs to no step.
     fn of_journal(phase: Phase) -> Vec<u8> {
         let (path, arguments, remark) = (StepPath(Vec::new()), ArgumentsDigest([0; 16]), Remark::default());
         Self { path, import: "".into(), arguments, at: 0, phase, remark }.encode()
@@ -127,7 +127,8 @@ impl Entry {
     }
 }
 
-/// The form in which records are kept. Everything that is recorded has one: it has no sequences of unknown length.
+/// Encodes a value in the form in which records are kept. This cannot fail for what is recorded, since that has no sequences of
+/// unknown length.
 pub fn encode(value: &impl Serialize) -> Vec<u8> {
     rmp_serde::to_vec(value).unwrap_or_default()
 }
@@ -137,7 +138,7 @@ pub fn decode<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Option<T> {
     rmp_serde::from_slice(bytes).ok()
 }
 
-/// Several byte strings, likewise.
+/// Several byte strings, each written as bytes and not as a list of numbers.
 pub mod byte_strings {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -1,4 +1,4 @@
-//! The first thing that a call does outside: whoever wants to know, knows it before.
+//! The first effect of a call outside: whoever asked to be told is told before it happens.
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
@@ -6,21 +6,21 @@ use platform::durable::{DurableError, StoreAnswer};
 use platform::sync::Mutex;
 use std::sync::Arc;
 
-/// Notes that a call is about to do something. An error says that it must not.
+/// Notes that a call is about to make its first effect. An error means that it must not make it.
 pub type EffectGuard = Arc<dyn Fn() -> StoreAnswer<()> + Send + Sync>;
 
-/// None: nobody wants to know.
+/// None if nobody asked to be told.
 #[derive(Default)]
 pub(super) struct FirstEffect(Mutex<Option<State>>);
 
 enum State {
     /// The call has done nothing yet.
     Untouched(EffectGuard),
-    /// It is being noted, or was.
+    /// It is being noted, or has been noted.
     Noted(Noted),
 }
 
-/// Clones are the same.
+/// Clones share the result.
 pub(super) type Noted = Shared<BoxFuture<'static, Result<(), DurableError>>>;
 
 impl FirstEffect {
@@ -28,7 +28,7 @@ impl FirstEffect {
         *self.0.lock() = Some(State::Untouched(guard));
     }
 
-    /// To be called before each effect, which is not made before this is done.
+    /// To be called before each effect, which must not be made before the returned future is ready.
     pub(super) fn note(&self) -> Option<Noted> {
         let mut state = self.0.lock();
         let noted = match &*state {
@@ -40,7 +40,7 @@ impl FirstEffect {
         Some(noted)
     }
 
-    /// The same with what else has to be stored before.
+    /// The same, followed by what else has to be stored before the effect.
     pub(super) fn note_before(&self, stored: Option<StoreAnswer<()>>) -> Option<StoreAnswer<()>> {
         let Some(noted) = self.note().filter(|noted| noted.peek() != Some(&Ok(()))) else { return stored };
         Some(Box::pin(async move {

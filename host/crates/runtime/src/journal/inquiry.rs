@@ -1,4 +1,4 @@
-//! Who may know whether an effect has happened that an earlier run has begun.
+//! Finds out whether an effect that an earlier run has begun has happened.
 
 use futures::future::BoxFuture;
 

@@ -1,15 +1,15 @@
-//! What a fresh instance asks once that the one which has saved a checkpoint had asked before: the seed of its hash maps, the
-//! first bytes of its random numbers, the time. It asks at some moment behind the checkpoint, where that one did something else,
-//! so such a question has no number among the steps. Its answer is recorded below the step of the checkpoint, in the order of
-//! these questions, and each run from there on gets the same.
+//! What a fresh instance asks again although the instance that saved the checkpoint has asked it before: the seed of its hash
+//! maps, the first bytes of its random numbers, the time. It asks at some moment after the checkpoint, at which the earlier
+//! instance did something else, so such a question has no number among the steps. Its answer is recorded below the step of the
+//! checkpoint, in the order of these questions, and each run from there on gets the same answer.
 //!
-//! What that instance has asked itself behind the checkpoint has a number, and is found by that.
+//! Questions that the earlier instance itself asked after the checkpoint have a number, and are found by that.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 #[derive(Default)]
 pub(super) struct InstanceStart {
-    /// The instance has begun from a checkpoint, and saved none.
+    /// The instance has begun from a checkpoint, and has saved none since.
     is_from_checkpoint: AtomicBool,
     asked: AtomicU32,
 }
@@ -31,7 +31,7 @@ impl InstanceStart {
     }
 }
 
-/// They change nothing, and any answer will do.
+/// Whether this import is such a question: it changes nothing, and any answer will do.
 fn is_of_start(import: &str) -> bool {
     import.starts_with("random.") || matches!(import, "clocks.wall" | "clocks.monotonic")
 }

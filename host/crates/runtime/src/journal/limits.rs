@@ -10,13 +10,13 @@ pub struct JournalLimits {
 }
 
 impl JournalLimits {
-    /// Of a call that is journaled only for the case that it is parked or becomes a task: all of it is in memory.
+    /// For a call that is journaled only for the case that it is parked or becomes a task: all of it is in memory.
     pub const IN_MEMORY: Self = Self { entries: 5_000, bytes: 512 << 10 };
 
-    /// Of a call whose journal is stored.
+    /// For a call whose journal is stored.
     pub const STORED: Self = Self { entries: 200_000, bytes: 32 << 20 };
 
-    /// Whether a journal of this length should worry whoever runs it: at half of a limit.
+    /// Whether a journal of this length is worth a warning: it has reached half of a limit.
     pub(super) fn is_near(&self, entries: u64, bytes: u64) -> bool {
         entries >= self.entries / 2 || bytes >= self.bytes / 2
     }

@@ -1,7 +1,7 @@
 //! Where the records of a durable call are stored.
 
 use super::entry::Entry;
-use platform::durable::{DurableError, DurableStore, Entries, Fence, Key, StoreAnswer, Strength};
+use platform::durable::{Durability, DurableError, DurableStore, Entries, Fence, Key, StoreAnswer};
 use std::sync::Arc;
 
 /// Bytes that are read at once. Most logs are not longer than the first part, which a store may read without another thread.
@@ -14,12 +14,13 @@ pub struct JournalLog {
     pub store: Arc<dyn DurableStore>,
     pub key: Key,
     pub fence: Fence,
-    pub strength: Strength,
+    pub durability: Durability,
     /// The number of the next record.
     pub next: u64,
     /// Takes bytes of what the owner of the call may store, and gives them back.
     pub room: JournalRoom,
-    /// Called before a checkpoint is written: the owner of the call keeps what the records before it would have brought again.
+    /// Called before a checkpoint is written: the owner of the call then stores what a replay of the earlier records would have
+    /// produced again.
     pub before_checkpoint: Option<BeforeCheckpoint>,
 }
 
@@ -68,8 +69,8 @@ impl JournalLog {
 
     /// Leaves only the reason why the call cannot be replayed.
     pub(super) fn give_up(self, why: &str) {
-        // Each takes its turn now. If the second fails, the log is missing, and the call is not replayed either.
+        // Both are queued now, in this order. If the second fails, the log is missing, and the call is not replayed either.
         drop(self.store.remove_log(&self.key));
-        drop(self.store.append(&self.key, self.fence, 0, vec![Entry::gave_up(why)], self.strength));
+        drop(self.store.append(&self.key, self.fence, 0, vec![Entry::gave_up(why)], self.durability));
     }
 }

@@ -1,5 +1,5 @@
-//! Writes the log of a call. While the store has no room or does not work, what is to be written waits, and with it whoever needs
-//! it stored: a disk that is full for a moment ends no call.
+//! Writes the log of a call. While the store is full or does not work, what is to be written waits, and so does everybody who
+//! needs it stored: a disk that is full for a moment ends no call.
 
 use super::log::JournalLog;
 use futures::FutureExt as _;
@@ -13,8 +13,8 @@ use std::time::Duration;
 
 /// For how long a call waits for the store. Bounds how long calls keep their places on a host that can store nothing.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// Bytes of what a call may have unstored while the store does not work. Its steps that need not be stored at once, such as looks at a
-/// clock, go on meanwhile: bounds what they take of the host's memory.
+/// Bytes that a call may have unstored while the store does not work. Steps that need not be stored at once, such as reading a
+/// clock, go on meanwhile. Bounds what they take of the host's memory.
 const MAX_UNSTORED: usize = 256 << 10;
 /// Pauses between two attempts.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -34,22 +34,23 @@ impl Deref for LogWriter {
     }
 }
 
-/// What was asked of the store and is not known to be stored, in its order. While the store works, its own queue bounds it.
+/// Writes that were sent to the store and are not known to be stored, in their order. While the store works, its own queue
+/// bounds them.
 struct Unstored {
     log: JournalLog,
     longest_wait: Duration,
     /// The store has failed, and nothing was stored since.
     fails: AtomicBool,
-    /// Something was refused, so that nothing may come behind it.
+    /// A write was refused, so no later one may be stored.
     is_over: AtomicBool,
     writes: Mutex<VecDeque<Write>>,
-    /// Whoever tries again for all.
+    /// Held by the one task that tries again for all.
     turn: tokio::sync::Mutex<()>,
 }
 
 struct Write {
     kind: WriteKind,
-    /// The number of its first record, and the one behind its last.
+    /// The number of its first record, and the number after its last one.
     first: u64,
     next: u64,
     records: Vec<Vec<u8>>,
@@ -60,7 +61,7 @@ struct Write {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WriteKind {
     Append,
-    /// They take the place of all.
+    /// The records replace all earlier ones.
     Replace,
 }
 
@@ -75,17 +76,17 @@ impl LogWriter {
         Self { log, unstored }
     }
 
-    /// Takes its turn at once, whether or not the answer is waited for.
+    /// Gets its place in the order of writes at once, whether or not the answer is waited for.
     pub(super) fn append(&mut self, records: Vec<Vec<u8>>) -> StoreAnswer<()> {
         self.write(WriteKind::Append, records)
     }
 
-    /// Puts these records in the place of all. Takes its turn at once, too.
+    /// Replaces all records by these. Gets its place in the order of writes at once, too.
     pub(super) fn replace(&mut self, records: Vec<Vec<u8>>) -> StoreAnswer<()> {
         self.write(WriteKind::Replace, records)
     }
 
-    /// The answer is there when all is stored that was written so far.
+    /// The returned future is ready when everything that was written so far is stored.
     pub(super) fn flush(&self) -> StoreAnswer<()> {
         let last = self.unstored.writes.lock().back().map(|write| write.first);
         let unstored = self.unstored.clone();
@@ -113,7 +114,7 @@ impl LogWriter {
         }
         let mut answer = self.unstored.send(kind, first, records.clone());
         let answer = match (&mut answer).now_or_never() {
-            // Whatever comes before is in the log, too.
+            // Everything before it is in the log, too.
             Some(Ok(())) => {
                 self.unstored.fails.store(false, Ordering::Relaxed);
                 writes.clear();
@@ -133,7 +134,7 @@ impl LogWriter {
     }
 }
 
-/// Whether what failed like this may succeed later. What comes behind something that was not stored has moved.
+/// Whether a write that failed with this error may succeed later. `Moved` is such an error: an earlier write was not stored.
 fn may_pass(error: &DurableError) -> bool {
     match error {
         DurableError::Full(_) | DurableError::Failed(_) | DurableError::Moved { .. } => true,
@@ -144,7 +145,7 @@ fn may_pass(error: &DurableError) -> bool {
 }
 
 impl Unstored {
-    /// Nobody may wait for their answers.
+    /// Drops the writes that are stored by now: nobody may be waiting for their answers.
     fn drop_stored(&self, writes: &mut VecDeque<Write>) {
         while let Some(Write { answer, .. }) = writes.front_mut()
             && let Some(result) = answer.as_mut().and_then(|answer| answer.now_or_never())
@@ -158,7 +159,7 @@ impl Unstored {
         }
     }
 
-    /// Whether something more may wait to be stored.
+    /// An error if no further write may wait to be stored.
     fn check_room(&self, writes: &VecDeque<Write>) -> Result<(), DurableError> {
         let bytes = || writes.iter().flat_map(|write| &write.records).map(Vec::len).sum::<usize>();
         if self.fails.load(Ordering::Relaxed) && bytes() > MAX_UNSTORED {
@@ -173,10 +174,10 @@ impl Unstored {
     }
 
     fn send(&self, kind: WriteKind, first: u64, records: Vec<Vec<u8>>) -> StoreAnswer<()> {
-        let JournalLog { store, key, fence, strength, .. } = &self.log;
+        let JournalLog { store, key, fence, durability, .. } = &self.log;
         match kind {
-            WriteKind::Append => store.append(key, *fence, first, records, *strength),
-            WriteKind::Replace => store.replace(key, *fence, first, records, *strength),
+            WriteKind::Append => store.append(key, *fence, first, records, *durability),
+            WriteKind::Replace => store.replace(key, *fence, first, records, *durability),
         }
     }
 
@@ -201,7 +202,7 @@ impl Unstored {
         }
     }
 
-    /// Writes all until this one again that was not stored.
+    /// Sends all writes up to this one again that were not stored.
     async fn try_again(&self, until: u64) -> Result<(), DurableError> {
         let _turn = self.turn.lock().await;
         let (mut pause, mut waited) = (FIRST_PAUSE, Duration::ZERO);
@@ -228,7 +229,7 @@ impl Unstored {
                     self.forget(first);
                     continue;
                 }
-                // Something before it was not stored, and is now.
+                // A write before it was not stored at that time, and is now.
                 Err(DurableError::Moved { .. }) if is_first => continue,
                 Err(error) => error,
             };

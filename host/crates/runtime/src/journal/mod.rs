@@ -14,11 +14,13 @@
 //! - A long **wait** is recorded when it begins: a later run waits for what is left of it (`time`).
 //! - Records of a durable call are stored before anything that depends on them leaves the call. Other calls keep them in
 //!   memory, for the case that they are parked or become tasks.
-//! - A record may have a **remark** for people who look at the call: how long the step took, and the tool or host that it is about.
+//! - A record may have a **remark** for people who look at the call: how long the step took, and the tool or host that it is
+//!   about.
 //! - A **checkpoint** is what the guest has saved: a later run goes on from there, and the steps before are forgotten. What its
 //!   fresh instance has to ask again is no step (`instance_start`).
 //!
-//! What cannot be replayed yet says so ([`CallJournal::cannot_replay`]). Such a call runs as ever and ends with its process.
+//! An import that cannot be replayed yet reports it ([`CallJournal::cannot_replay`]). Its call runs as usual, and ends with its
+//! process.
 
 mod call_journal;
 mod checkpoint;
@@ -51,7 +53,7 @@ mod under_way;
 pub use call_journal::CallJournal;
 pub use checkpoint::Checkpoint;
 pub(crate) use entry::bytes;
-pub use entry::{Again, Entry, Phase, byte_strings, decode, encode};
+pub use entry::{Entry, Phase, Repeat, byte_strings, decode, encode};
 pub use first_effect::EffectGuard;
 pub use inquiry::OutcomeInquiry;
 pub use limits::JournalLimits;

@@ -1,7 +1,7 @@
-//! Steps that find nothing: they cost few records, and a call that is killed anywhere goes on as if it had not been.
+//! Steps that find nothing: they cost few records, and a call that is killed anywhere goes on as if it had not been killed.
 
 use super::entry::Entry;
-use super::{Again, CallJournal, JournalProblem};
+use super::{CallJournal, JournalProblem, Repeat};
 use futures::FutureExt as _;
 use platform::clock::ManualClock;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ fn it_is_remarked_how_long_steps_took_and_what_they_are_about() {
     clock.pass(Duration::from_millis(70));
     step.see(|| 1u8);
     let step = journal.begin("call", &()).with(|| "ä".repeat(100));
-    step.act(Again::Safe, async { 2u8 }).now_or_never().unwrap();
+    step.act(Repeat::Safe, async { 2u8 }).now_or_never().unwrap();
     journal.begin("look", &()).see(|| 3u8);
     let remarks: Vec<_> =
         journal.export().unwrap().iter().map(|record| Entry::decode(record).unwrap().remark).collect();
@@ -73,7 +73,7 @@ fn what_was_told_stays_told_and_what_came_of_nothing_is_asked_again() {
     assert_eq!(steps(&journal.export().unwrap()), ["3"]);
     let replayed = again(&clock, &journal);
     for (at, answer) in answers.into_iter().enumerate() {
-        // Nothing came of the last two.
+        // No record depends on the last two answers, so they are asked for again.
         let told = if at < 3 { answer } else { Some(9) };
         assert_eq!((poll(&replayed, Some(9)), replayed.is_replaying()), (told, at < 3), "{at}");
     }
@@ -94,7 +94,7 @@ fn what_leaves_the_call_is_recorded_behind_what_it_depends_on() {
     for _ in 0..3 {
         assert_eq!(poll(&replayed, Some(9)), None);
     }
-    // What is told at once needs no record but its own; a nested call has its own steps.
+    // What is answered at once needs no record but its own; a nested call has its own steps.
     let journal = CallJournal::in_memory(clock.clone());
     poll(&journal, None);
     journal.begin("see", &()).see(|| 1u8);
@@ -122,7 +122,7 @@ fn another_step_in_the_place_of_one_that_found_nothing_ends_the_call() {
         let replayed = again(&clock, &journal);
         let step = replayed.begin("pay", &());
         match effect {
-            true => assert_eq!(step.act(Again::Safe, async { panic!("it pays") }).now_or_never(), None::<()>),
+            true => assert_eq!(step.act(Repeat::Safe, async { panic!("it pays") }).now_or_never(), None::<()>),
             false => assert!(step.has_to_end()),
         }
         assert!(matches!(replayed.problem(), Some(JournalProblem::Diverged { .. })), "{:?}", replayed.problem());

@@ -2,7 +2,7 @@
 //! before something leaves the call that could depend on it, and about once a second.
 //!
 //! A run that comes to such a step and has no record of it knows the answer if there is a record of a later step: it was
-//! nothing. If there is none, nobody has seen what came of it, and the guest may as well be told what is so now.
+//! nothing. If there is none, nothing that depends on the answer has left the call, and the guest may as well get a new answer.
 
 use super::entry::{Entry, StepPath};
 use super::remark::millis;
@@ -17,9 +17,9 @@ type Call = Vec<u32>;
 
 #[derive(Default)]
 pub(super) struct Polls {
-    /// The last step of each call that earlier runs have recorded something of.
+    /// For each call, the last step of which earlier runs have recorded something.
     passed: HashMap<Call, u32>,
-    /// The last answer of each call that said nothing, if no later step is recorded.
+    /// For each call, its last answer that meant "nothing", if no later step is recorded.
     unrecorded: HashMap<Call, Unrecorded>,
 }
 
@@ -51,7 +51,7 @@ impl Polls {
         self.passed.get(call).is_some_and(|last| last > number)
     }
 
-    /// An answer that says nothing, to a step that began at this time. It is returned if it is to be recorded now.
+    /// Adds an answer that means "nothing", to a step that began at the time `begun`. Returns it if it is to be recorded now.
     pub(super) fn add_nothing(&mut self, mut entry: Entry, begun: Instant, now: Instant) -> Option<Entry> {
         let call = entry.path.0.split_last().map_or(&[][..], |(_, call)| call);
         let before = self.unrecorded.get(call);
@@ -65,8 +65,8 @@ impl Polls {
         None
     }
 
-    /// Something of a step is recorded: what was said before it is known by that. Returns the milliseconds that this took in the
-    /// step's own call.
+    /// To be called when something of a step is recorded. That record also shows that the unrecorded answers before it were
+    /// "nothing", so they are dropped. Returns the milliseconds that they took in the step's own call.
     pub(super) fn add_record(&mut self, path: &StepPath) -> u32 {
         let mut polled = 0;
         if self.unrecorded.is_empty() {

@@ -1,15 +1,15 @@
-//! Random programs over what imports do with a journal: whatever a program does, and wherever its process is killed, it goes on as
-//! if it had not been.
+//! Random programs of what imports do with a journal: whatever a program does, and wherever its process is killed, it goes on
+//! as if it had not been killed.
 
 use super::checkpoint::Checkpoint;
 use super::entry::{decode, encode};
-use super::{Again, CallJournal, JournalLog};
+use super::{CallJournal, JournalLog, Repeat};
 use fastrand::Rng;
 use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 use platform::clock::ManualClock;
 use platform::clock::SystemClock;
-use platform::durable::{DurableStore, Fence, Key, MemoryStore, Strength};
+use platform::durable::{Durability, DurableStore, Fence, Key, MemoryStore};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -22,7 +22,7 @@ use std::time::Duration;
 struct World {
     rng: Rng,
     mail: VecDeque<u64>,
-    /// What was seen of each step, and how often it was done.
+    /// What was seen of each step, and how often the step was done.
     seen: BTreeMap<String, (u64, u32)>,
     /// Records that were stored when something was seen for the last time.
     stored: usize,
@@ -32,7 +32,7 @@ struct World {
     saved: u32,
 }
 
-/// One process of a call, whose guest does what depends on all that it was told.
+/// One process of a call. What its guest does depends on all answers that it got.
 #[derive(Clone)]
 struct Process {
     world: Rc<RefCell<World>>,
@@ -114,7 +114,7 @@ impl Process {
                         match step.recorded().await {
                             Some(told) => told,
                             None => {
-                                step.before_effect(Again::Safe).await;
+                                step.before_effect(Repeat::Safe).await;
                                 let told = self.run(journal.of_nested(&step), state, 6, true).await;
                                 step.ended(&told).await;
                                 told
@@ -122,7 +122,7 @@ impl Process {
                         }
                     }
                     7 if !nested && state % 16 == 7 => {
-                        // The process may end before this, and after it before anything else.
+                        // The process may end before this, or after it and before anything else.
                         let saved = encode(&(mix(state, 4), done));
                         journal.save(Checkpoint { state: saved, used: () }).await;
                         self.world.borrow_mut().saved += 1;
@@ -136,7 +136,7 @@ impl Process {
                             self.passes().await;
                             3u64
                         };
-                        step.act(Again::Safe, paid).await
+                        step.act(Repeat::Safe, paid).await
                     }
                 };
                 state = mix(state, told);
@@ -146,7 +146,7 @@ impl Process {
         Box::pin(run)
     }
 
-    /// The next process, which has what was stored; of what nothing came yet, some may be lost.
+    /// The next process. It has what was stored; some of that may be lost if nothing has come of it yet.
     async fn next(self, number: u64) -> (Self, CallJournal) {
         let mut records = self.records().await;
         let (lost, left) = {
@@ -159,14 +159,14 @@ impl Process {
         let next = Self { store: Arc::new(MemoryStore::new(self.clock.clone())), ..self };
         let (store, key, clock) = (next.store.clone(), next.key.clone(), next.clock.clone());
         if !records.is_empty() {
-            store.append(&key, Fence(number), 0, records.clone(), Strength::Process).await.unwrap();
+            store.append(&key, Fence(number), 0, records.clone(), Durability::Process).await.unwrap();
         }
-        let (strength, at) = (Strength::Process, records.len() as u64);
+        let (durability, at) = (Durability::Process, records.len() as u64);
         let log = JournalLog {
             store,
             key,
             fence: Fence(number),
-            strength,
+            durability,
             next: at,
             room: Arc::new(|_| true),
             before_checkpoint: None,
@@ -182,7 +182,7 @@ impl Process {
     }
 }
 
-/// Whatever has been seen of a step is seen of it in every run, and no run finds that its journal is another call's.
+/// What was seen of a step is the same in every run, and no run takes its own journal for that of another call.
 #[tokio::test]
 async fn a_call_that_is_killed_anywhere_goes_on_as_if_it_had_not_been() {
     run_programs(0..400).await;

@@ -1,6 +1,6 @@
 //! The records of a call and the calls below it.
 
-use super::entry::{Again, ArgumentsDigest, Entry, Phase, StepPath};
+use super::entry::{ArgumentsDigest, Entry, Phase, Repeat, StepPath};
 use super::first_effect::FirstEffect;
 use super::forgotten::Forgotten;
 use super::limits::JournalLimits;
@@ -20,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// Why a call cannot be replayed whose owner has stored as much as it may.
+/// Why a call cannot be replayed: its owner has stored as much as it may.
 pub(super) const NO_ROOM: &str = "there was no room for its journal";
 pub(super) const TOO_LONG: &str = "its journal is too long";
 
@@ -29,11 +29,11 @@ pub(super) const TOO_LONG: &str = "its journal is too long";
 pub(super) struct Recorded {
     pub(super) import: String,
     pub(super) arguments: ArgumentsDigest,
-    /// None: it had begun.
+    /// None if the step had only begun.
     pub(super) outcome: Option<Vec<u8>>,
     /// Whether it may be made again, if it had only begun.
-    pub(super) again: Again,
-    /// When, in milliseconds since 1970; zero if that is not known.
+    pub(super) again: Repeat,
+    /// When it was recorded, in milliseconds since 1970; zero if that is not known.
     pub(super) at: u64,
 }
 
@@ -42,12 +42,12 @@ pub(super) struct Records {
     pub(super) clock: Arc<dyn Clock>,
     /// How long earlier runs have taken, waiting not included.
     worked: Duration,
-    /// The clock of the call's chain, which stands still while that waits, and when this run began on it.
+    /// The clock of the call's chain, which stands still while the chain waits, and the time on it when this run began.
     run: OnceLock<(Arc<dyn Clock>, Instant)>,
     pub(super) is_resumed: bool,
-    /// The call is no longer served here, and not over.
+    /// The call is no longer served here, but it has not ended.
     pub(super) suspended: AtomicBool,
-    /// This run does and records nothing more.
+    /// This run must do and record nothing more.
     left: AtomicBool,
     /// Effects under way that must not be made again.
     pub(super) in_doubt: AtomicUsize,
@@ -59,9 +59,9 @@ pub(super) struct Records {
 
 pub(super) struct State {
     pub(super) limits: JournalLimits,
-    /// Of earlier runs, until the step is made again.
+    /// What earlier runs have recorded of each step that this run has not reached yet.
     pub(super) earlier: HashMap<StepPath, Recorded>,
-    /// Steps before checkpoints of this run.
+    /// Steps that a checkpoint of this run stands for: nothing more is recorded of them.
     pub(super) forgotten: Forgotten,
     pub(super) polls: Polls,
     /// All records in their order, if they are not stored elsewhere.
@@ -74,14 +74,14 @@ pub(super) struct State {
     /// Why the call cannot be replayed.
     unreplayable: Option<&'static str>,
     problem: Option<JournalProblem>,
-    /// Ends the call.
+    /// The token that ends the call.
     cancel: Option<CancellationToken>,
 }
 
 impl Records {
     pub(super) fn begin_run(&self, clock: Arc<dyn Clock>) {
         let began = clock.now();
-        // Only a root call begins one, and does so once.
+        // Only a root call begins a run, and only once.
         let _ = self.run.set((clock, began));
     }
 
@@ -105,9 +105,9 @@ impl Records {
         for (at, bytes) in earlier.iter().enumerate() {
             let entry = Entry::decode(bytes).ok_or_else(|| JournalProblem::Unreadable(format!("(record {at})")))?;
             let (outcome, again) = match entry.phase {
-                Phase::Began => (None, Again::Safe),
-                Phase::BeganOnce => (None, Again::Unknown),
-                Phase::Ended(outcome) => (Some(outcome), Again::Safe),
+                Phase::Began => (None, Repeat::Safe),
+                Phase::BeganOnce => (None, Repeat::Unsafe),
+                Phase::Ended(outcome) => (Some(outcome), Repeat::Safe),
                 Phase::GaveUp(why) => return Err(JournalProblem::GaveUp(why)),
                 Phase::Opened => {
                     is_opened = true;
@@ -156,7 +156,7 @@ impl Records {
         })
     }
 
-    /// Whether an earlier run of a call has come to a step.
+    /// Whether an earlier run has recorded something of a step of this call.
     pub(super) fn has_earlier_of(&self, call: &StepPath) -> bool {
         self.state.lock().polls.has_earlier_of(call)
     }
@@ -184,7 +184,7 @@ impl Records {
         self.state.lock().earlier.remove(path)
     }
 
-    /// Adds a record. The answer is there when it is stored.
+    /// Adds a record. The returned future is ready when it is stored; none if there is nothing to wait for.
     pub(super) fn add(
         &self,
         path: StepPath,
@@ -202,7 +202,7 @@ impl Records {
         state.record(&entry)
     }
 
-    /// The same for an answer that says nothing, to a step that began at this time.
+    /// The same for an answer that means "nothing", to a step that began at the time `begun`.
     pub(super) fn add_nothing(
         &self,
         path: StepPath,
@@ -223,11 +223,12 @@ impl Records {
         state.record(&due)
     }
 
-    /// The call does something at this step which others may see before it is recorded.
+    /// Records the last answer that meant "nothing", because the call does something at this step that others may see before
+    /// the step is recorded.
     pub(super) fn add_unrecorded(&self, path: &StepPath) {
         let mut state = self.state.lock();
         if let Some(entry) = state.polls.take_unrecorded(path).filter(|_| !self.has_left()) {
-            // It has its turn, and a later record is refused if this one fails.
+            // The record has its place in the log already, and a later record is refused if this one cannot be stored.
             drop(state.record(&entry));
         }
     }
@@ -244,7 +245,7 @@ impl Records {
         Entry { path, import: import.into(), arguments, at, phase, remark }
     }
 
-    /// Moves what is in memory to a log, which gets all further records. The answer is there when it is stored; there is none
+    /// Moves what is in memory to a log, which gets all further records. The returned future is ready when that is stored; none
     /// if the call cannot be replayed.
     pub(super) fn store_in(&self, log: JournalLog, limits: JournalLimits) -> Option<StoreAnswer<()>> {
         let mut state = self.state.lock();
@@ -276,7 +277,7 @@ impl Records {
     }
 
     pub(super) fn leave(&self) {
-        // Nothing is recorded after that, also by a guest which has its turn at the moment.
+        // Under the lock, so that nothing is recorded afterwards, not even by a guest that has its turn at this moment.
         let _state = self.state.lock();
         self.suspended.store(true, Ordering::Relaxed);
         self.left.store(true, Ordering::Relaxed);
@@ -299,7 +300,8 @@ impl Records {
         state.cancel = Some(cancel);
     }
 
-    /// The call goes on, but no other instance can take its place. Of a stored journal only the reason is left.
+    /// From now on no other instance can take the place of this one. The call itself goes on. A stored journal is replaced by
+    /// the reason.
     pub(super) fn give_up(&self, why: &'static str) {
         self.state.lock().give_up(why);
     }

@@ -9,11 +9,11 @@ const MAX_NAME: usize = 128;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remark {
-    /// What the step does something with: the tool that it calls, the host that it asks. Never an argument, a path or a query.
+    /// What the step is about: the tool that it calls, the host that it asks. Never an argument, a path or a query.
     pub name: Option<String>,
     /// Milliseconds until the answer was there.
     pub took: u32,
-    /// Milliseconds that steps of the same call took before it which found nothing and were not recorded.
+    /// Milliseconds that earlier steps of the same call took which found nothing and were not recorded.
     pub polled: u32,
 }
 

@@ -1,16 +1,16 @@
-//! What is kept elsewhere of a call that waits: its records so far, which are outdated from its next one on.
+//! The records of a waiting call that are kept elsewhere, and that become outdated with its next record.
 
 use super::first_effect::{EffectGuard, Noted};
 use futures::FutureExt as _;
 use platform::durable::StoreAnswer;
 
-/// None: nothing is kept elsewhere.
+/// None if nothing is kept elsewhere.
 #[derive(Default)]
 pub(super) struct Snapshot(Option<State>);
 
 enum State {
     Kept(EffectGuard),
-    /// It is being removed, or was.
+    /// What was kept is being removed, or has been removed.
     Outdated(Noted),
 }
 
@@ -20,7 +20,8 @@ impl Snapshot {
         self.0 = Some(State::Kept(outdated));
     }
 
-    /// There is another record. Before anything that depends on it, this must be done.
+    /// To be called for each new record. Returns the removal of the kept records, which must be done before anything that
+    /// depends on the new one.
     pub(super) fn outdated(&mut self) -> Option<StoreAnswer<()>> {
         let removed = match self.0.take()? {
             State::Kept(outdated) => outdated().shared(),

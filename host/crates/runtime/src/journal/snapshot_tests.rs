@@ -1,6 +1,6 @@
-//! What is kept of a call that waits goes before anything that the call does next.
+//! What is kept elsewhere of a waiting call is removed before anything that the call does next.
 
-use super::{Again, CallJournal, EffectGuard};
+use super::{CallJournal, EffectGuard, Repeat};
 use futures::FutureExt as _;
 use platform::clock::SystemClock;
 use platform::durable::DurableError;
@@ -13,7 +13,7 @@ fn journal() -> CallJournal {
     CallJournal::in_memory(Arc::new(SystemClock))
 }
 
-/// Removes what is kept when the test says so, and then as it says.
+/// A removal that ends when the test says so, with the result that the test sends.
 fn removal() -> (EffectGuard, oneshot::Sender<Result<(), DurableError>>) {
     let (done, removed) = oneshot::channel();
     let removed = Mutex::new(Some(removed));
@@ -31,13 +31,13 @@ async fn an_effect_waits_until_what_was_kept_is_removed() {
     let (outdated, done) = removal();
     assert!(journal.keep_elsewhere(|records| kept = records, outdated));
     assert_eq!(kept.len(), 1);
-    // It is removed from here on, and the guest need not wait for it.
+    // The removal begins here, and the guest need not wait for it.
     assert_eq!(journal.begin("clock", &()).see(|| 2), 2);
-    let mut paying = Box::pin(journal.begin("pay", &()).act(Again::Unknown, async { 3 }));
+    let mut paying = Box::pin(journal.begin("pay", &()).act(Repeat::Unsafe, async { 3 }));
     assert!((&mut paying).now_or_never().is_none(), "another run would pay, too");
     done.send(Ok(())).unwrap();
     assert_eq!(paying.await, 3);
-    assert_eq!(journal.begin("pay", &()).act(Again::Safe, async { 4 }).now_or_never(), Some(4));
+    assert_eq!(journal.begin("pay", &()).act(Repeat::Safe, async { 4 }).now_or_never(), Some(4));
 
     let resumed = CallJournal::resumed(Arc::new(SystemClock), kept, Default::default()).unwrap();
     let (outdated, done) = removal();
@@ -69,7 +69,7 @@ async fn what_cannot_be_removed_ends_the_call() {
 async fn a_call_with_an_effect_under_way_is_not_kept() {
     let journal = journal();
     let (outcome, waits) = oneshot::channel::<u32>();
-    let mut paying = Box::pin(journal.begin("pay", &()).act(Again::Unknown, async { waits.await.unwrap() }));
+    let mut paying = Box::pin(journal.begin("pay", &()).act(Repeat::Unsafe, async { waits.await.unwrap() }));
     assert!((&mut paying).now_or_never().is_none());
     assert!(!journal.keep_elsewhere(|_| panic!("nobody would know what came of it"), removal().0));
     outcome.send(1).unwrap();

@@ -1,6 +1,6 @@
 //! One step of a call.
 
-use super::entry::{Again, ArgumentsDigest, Phase, StepPath, decode, encode};
+use super::entry::{ArgumentsDigest, Phase, Repeat, StepPath, decode, encode};
 use super::inquiry::OutcomeInquiry;
 use super::problem::JournalProblem;
 use super::records::{Recorded, Records};
@@ -16,7 +16,7 @@ use std::time::Instant;
 /// A step that the guest has come to. Without a journal it does nothing.
 pub struct Step(pub(super) Option<JournaledStep>);
 
-/// An effect that has begun, of which the record may still be on its way to the store.
+/// An effect that has begun. Its record may not be stored yet.
 pub(crate) struct StartedEffect {
     may_have_happened: bool,
     stored: Option<StoreAnswer<()>>,
@@ -24,7 +24,7 @@ pub(crate) struct StartedEffect {
 
 pub(super) struct JournaledStep {
     pub(super) records: Arc<Records>,
-    /// Whether the guest has not got yet to where an earlier run was.
+    /// Whether the guest has not yet reached the point that an earlier run had reached.
     replaying: Arc<AtomicBool>,
     path: StepPath,
     import: &'static str,
@@ -32,25 +32,25 @@ pub(super) struct JournaledStep {
     pub(super) earlier: Option<Recorded>,
     inquiry: Option<Arc<dyn OutcomeInquiry>>,
     poll: Option<Poll>,
-    /// From its beginning until its outcome has been recorded.
+    /// Held while an effect is under way that must not be made twice, until its outcome has been recorded.
     under_way: Option<EffectUnderWay>,
     begun: Instant,
     name: Option<String>,
 }
 
-/// Of a step that looks for something and mostly finds nothing.
+/// For a step that looks for something and mostly finds nothing.
 struct Poll {
-    /// The answer that says so.
+    /// The encoded answer that means that nothing was found.
     nothing: Vec<u8>,
 }
 
 impl Step {
-    /// Of a call without a journal.
+    /// The step of a call without a journal.
     pub(crate) fn none() -> Self {
         Self(None)
     }
 
-    /// Compares with what an earlier run has recorded. If that differs, the call ends.
+    /// Compares the step with what an earlier run has recorded in its place. If they differ, the call ends.
     pub(super) fn begin(
         records: Arc<Records>,
         replaying: Arc<AtomicBool>,
@@ -90,7 +90,7 @@ impl Step {
             let nothing = encode(nothing);
             if step.is_missing() {
                 let (import, outcome) = (step.import.to_owned(), Some(nothing.clone()));
-                let (arguments, again) = (step.arguments, Again::Safe);
+                let (arguments, again) = (step.arguments, Repeat::Safe);
                 step.earlier = Some(Recorded { import, arguments, outcome, again, at: 0 });
             }
             step.poll = Some(Poll { nothing });
@@ -99,7 +99,7 @@ impl Step {
         self
     }
 
-    /// What an effect is done with, for people who look at the call: see [`Remark::name`].
+    /// Names the thing that the effect is about, for people who look at the call: see [`Remark::name`].
     pub fn with(mut self, name: impl FnOnce() -> String) -> Self {
         if let Some(step) = &mut self.0 {
             step.name = Some(name());
@@ -118,12 +118,12 @@ impl Step {
         self.0.as_ref().is_some_and(|step| step.earlier.as_ref().is_some_and(|earlier| earlier.outcome.is_some()))
     }
 
-    /// Its number, after those of the steps above; none without a journal.
+    /// The step's number, preceded by those of the steps above it; none without a journal.
     pub fn name(&self) -> Option<String> {
         self.0.as_ref().map(|step| step.path.to_string())
     }
 
-    /// Whether the call ends at this step, and must do nothing more. An import that does not wait asks before an effect.
+    /// Whether the call ends at this step, and must do nothing more. An import that cannot wait asks this before an effect.
     pub fn has_to_end(&self) -> bool {
         self.0.as_ref().is_some_and(|step| {
             step.must_not_be_missing();
@@ -137,17 +137,17 @@ impl Step {
     }
 
     /// How an earlier run has begun this step, if nothing is known of its outcome.
-    pub(crate) fn begun(&self) -> Option<Again> {
+    pub(crate) fn begun(&self) -> Option<Repeat> {
         let earlier = self.0.as_ref()?.earlier.as_ref()?;
         earlier.outcome.is_none().then_some(earlier.again)
     }
 
-    /// Whether an earlier run may have made this effect, which is not to be made again like this.
-    pub(crate) fn is_in_doubt(&self, again: Again) -> bool {
-        again == Again::Unknown && self.has_only_begun() && !self.has_to_end()
+    /// Whether an earlier run may have made this effect, although `again` says that it must not be made twice.
+    pub(crate) fn is_in_doubt(&self, again: Repeat) -> bool {
+        again == Repeat::Unsafe && self.has_only_begun() && !self.has_to_end()
     }
 
-    /// Whether somebody can be asked about it.
+    /// Whether there is somebody who may know whether the effect has happened.
     pub(crate) fn has_inquiry(&self) -> bool {
         self.0.as_ref().is_some_and(|step| step.inquiry.is_some())
     }
@@ -160,7 +160,7 @@ impl Step {
         }
     }
 
-    /// Whether it is recorded, and no earlier run has come to it.
+    /// Whether the call has a journal without a problem, and no earlier run has reached this step.
     pub(crate) fn is_new(&self) -> bool {
         self.0.as_ref().is_some_and(|step| step.earlier.is_none() && step.records.problem().is_none())
     }
@@ -169,7 +169,7 @@ impl Step {
         self.0.is_some()
     }
 
-    /// The call needs something that an earlier run had and that is no longer there: it ends at this step.
+    /// The call needs something that an earlier run had and that no longer exists: it ends at this step.
     pub(crate) fn lost(&self, what: &str) {
         if let Some(step) = &self.0 {
             let (step_name, what) = (step.path.to_string(), what.to_owned());
@@ -177,12 +177,12 @@ impl Step {
         }
     }
 
-    /// Where the steps of a call that this step makes are numbered.
+    /// The records, and the path below which the steps of a nested call are numbered that this step makes.
     pub(super) fn place(&self) -> Option<(&Arc<Records>, &StepPath)> {
         self.0.as_ref().map(|step| (&step.records, &step.path))
     }
 
-    /// The outcome, if an earlier run has got as far. Never returns if the call has to end.
+    /// The outcome, if an earlier run has recorded it. Never returns if the call has to end.
     pub async fn recorded<T: DeserializeOwned>(&mut self) -> Option<T> {
         let Some(step) = &mut self.0 else { return None };
         let outcome = step.take_outcome_or_go_on();
@@ -190,43 +190,43 @@ impl Step {
         outcome
     }
 
-    /// The outcome, if an earlier run has got as far, for an import that does not wait.
+    /// The outcome, if an earlier run has recorded it, for an import that does not wait.
     pub(crate) fn recorded_now<T: DeserializeOwned>(&mut self) -> Option<T> {
         self.0.as_mut().and_then(JournaledStep::take_outcome_or_go_on)
     }
 
-    /// To be called before an effect. Returns when that is stored, and never if the effect must not be made. The result is
-    /// whether it may have happened already.
-    pub async fn before_effect(&mut self, again: Again) -> bool {
+    /// To be called before an effect. Returns when the beginning of the effect is stored, and never if the effect must not be
+    /// made. The result says whether the effect may have happened already.
+    pub async fn before_effect(&mut self, again: Repeat) -> bool {
         match self.begin_effect(again).await {
             Some(may_have_happened) => may_have_happened,
             None => std::future::pending().await,
         }
     }
 
-    /// The same for work that nobody drops with the call: none if the effect must not be made.
-    pub(crate) async fn begin_effect(&mut self, again: Again) -> Option<bool> {
-        let again = if self.is_in_doubt(again) && self.has_not_happened().await { Again::Safe } else { again };
+    /// The same for work that is not dropped together with the call: returns none if the effect must not be made.
+    pub(crate) async fn begin_effect(&mut self, again: Repeat) -> Option<bool> {
+        let again = if self.is_in_doubt(again) && self.has_not_happened().await { Repeat::Safe } else { again };
         let started = self.start_effect(again);
         self.started(started).await
     }
 
-    /// Begins an effect that is made beside the guest, while that has its turn. What comes later of the call is recorded
-    /// later. The effect must not be made before [`Self::started`] allows it.
-    pub(crate) fn start_effect(&mut self, again: Again) -> StartedEffect {
+    /// Begins an effect that is made concurrently with the guest. It is called while the guest has its turn, so that later
+    /// steps of the call are recorded after it. The effect must not be made before [`Self::started`] allows it.
+    pub(crate) fn start_effect(&mut self, again: Repeat) -> StartedEffect {
         let Some(step) = &mut self.0 else { return StartedEffect { may_have_happened: false, stored: None } };
         step.must_not_be_missing();
         let may_have_happened = step.earlier.take().is_some();
-        if may_have_happened && again == Again::Unknown {
+        if may_have_happened && again == Repeat::Unsafe {
             let (step_name, import) = (step.path.to_string(), step.import.to_owned());
             step.records.stop(JournalProblem::Unknown { step: step_name, import });
         }
-        if again == Again::Unknown {
+        if again == Repeat::Unsafe {
             step.under_way = Some(step.records.begin_unrepeatable());
         }
         let phase = match again {
-            Again::Safe => Phase::Began,
-            Again::Unknown => Phase::BeganOnce,
+            Repeat::Safe => Phase::Began,
+            Repeat::Unsafe => Phase::BeganOnce,
         };
         let stored = if may_have_happened { None } else { step.add(phase) };
         let stored = step.records.first_effect.note_before(stored);
@@ -240,14 +240,14 @@ impl Step {
         (!step.records.has_stopped()).then_some(may_have_happened)
     }
 
-    /// Stores the outcome of such work.
+    /// Stores the outcome of work that is not dropped together with the call.
     pub(crate) async fn end_effect(self, outcome: &impl Serialize) {
         if let Some(step) = &self.0 {
             step.store(Phase::Ended(encode(outcome))).await;
         }
     }
 
-    /// Stores the outcome. Returns when it is stored; the guest may see it then.
+    /// Stores the outcome. Returns when it is stored, since the guest may see it only then.
     pub async fn ended(self, outcome: &impl Serialize) {
         let Some(step) = &self.0 else { return };
         step.wait_until(step.add_outcome(outcome)).await;
@@ -265,7 +265,7 @@ impl Step {
     }
 
     /// For an import that changes something outside.
-    pub async fn act<T: Serialize + DeserializeOwned>(mut self, again: Again, work: impl Future<Output = T>) -> T {
+    pub async fn act<T: Serialize + DeserializeOwned>(mut self, again: Repeat, work: impl Future<Output = T>) -> T {
         if let Some(outcome) = self.recorded().await {
             return outcome;
         }
@@ -303,7 +303,7 @@ impl Step {
 
     fn add_ended(&self, outcome: &impl Serialize) {
         if let Some(step) = &self.0 {
-            // It has its turn, and a later record is refused if this one fails.
+            // The record has its place in the log already, and a later record is refused if this one cannot be stored.
             drop(step.add_outcome(outcome));
         }
     }
@@ -326,8 +326,8 @@ impl JournaledStep {
         self.earlier.is_none() && self.records.has_passed(&self.path)
     }
 
-    /// Then that run has found nothing at this step, and this one does something else. Only for a step that is always
-    /// recorded before those after it.
+    /// Ends the call if this step is missing: the earlier run found nothing here, and this run does something else. Only for a
+    /// step that is always recorded before those after it.
     fn must_not_be_missing(&self) {
         if self.poll.is_none() && self.is_missing() {
             let (step, recorded) = (self.path.to_string(), "an import that found nothing".to_owned());
@@ -341,7 +341,7 @@ impl JournaledStep {
         self.take_outcome()
     }
 
-    /// For an import that may do something which is seen before it is recorded.
+    /// For an import that may do something that others can see before it is recorded.
     fn take_outcome_or_go_on<T: DeserializeOwned>(&mut self) -> Option<T> {
         if self.earlier.is_none() && self.poll.is_none() {
             self.records.add_unrecorded(&self.path);

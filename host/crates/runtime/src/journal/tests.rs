@@ -1,11 +1,11 @@
-//! What a journal promises, with a store that the test can look into.
+//! What a journal promises, tested with a store that the test can look into.
 
 use super::entry::{Entry, Phase};
 use super::limits::JournalLimits;
-use super::{Again, CallJournal, JournalLog, JournalProblem, JournalRoom, OutcomeInquiry, RoomChange};
+use super::{CallJournal, JournalLog, JournalProblem, JournalRoom, OutcomeInquiry, Repeat, RoomChange};
 use futures::FutureExt as _;
 use platform::clock::{Clock, SystemClock};
-use platform::durable::{DurableStore, Entries, Fence, Key, MemoryStore, Strength};
+use platform::durable::{Durability, DurableStore, Entries, Fence, Key, MemoryStore};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -33,8 +33,8 @@ impl StoredCall {
 
     pub(super) fn log(&self, process: u64, next: usize) -> JournalLog {
         let (store, key, next) = (self.store.clone(), self.key.clone(), next as u64);
-        let (strength, room): (_, JournalRoom) = (Strength::Process, Arc::new(|_| true));
-        JournalLog { store, key, fence: Fence(process), strength, next, room, before_checkpoint: None }
+        let (durability, room): (_, JournalRoom) = (Durability::Process, Arc::new(|_| true));
+        JournalLog { store, key, fence: Fence(process), durability, next, room, before_checkpoint: None }
     }
 
     /// Another process goes on with the call.
@@ -51,7 +51,7 @@ impl StoredCall {
 }
 
 /// Pays once, and counts how often it is done.
-pub(super) async fn pay(journal: &CallJournal, amount: u32, again: Again, paid: &Cell<u32>) -> u32 {
+pub(super) async fn pay(journal: &CallJournal, amount: u32, again: Repeat, paid: &Cell<u32>) -> u32 {
     let paying = async {
         paid.set(paid.get() + 1);
         amount * 2
@@ -65,7 +65,7 @@ async fn what_was_done_is_not_done_again() {
     for process in 1..4 {
         let journal = call.run(process).await;
         let time = journal.begin("clock", &()).see(|| process);
-        assert_eq!((time, pay(&journal, 7, Again::Unknown, &paid).await, paid.get()), (1, 14, 1), "{process}");
+        assert_eq!((time, pay(&journal, 7, Repeat::Unsafe, &paid).await, paid.get()), (1, 14, 1), "{process}");
         assert_eq!(journal.is_replaying(), process > 1);
         // Past what was recorded, the call goes on.
         if process == 3 {
@@ -77,13 +77,13 @@ async fn what_was_done_is_not_done_again() {
 
 #[tokio::test]
 async fn an_effect_without_an_outcome_is_repeated_only_where_that_is_safe() {
-    for (again, repeated) in [(Again::Safe, true), (Again::Unknown, false)] {
+    for (again, repeated) in [(Repeat::Safe, true), (Repeat::Unsafe, false)] {
         let (call, paid) = (StoredCall::new(), Cell::new(0));
         {
             let journal = call.run(1).await;
             let mut step = journal.begin("shop.pay", &7u32);
             assert!(step.recorded::<u32>().await.is_none() && !step.before_effect(again).await);
-            // The process ends here: whether it has paid nobody knows.
+            // The process ends here: nobody knows whether it has paid.
         }
         let began = if repeated { Phase::Began } else { Phase::BeganOnce };
         assert_eq!(Entry::decode(&call.records().await[1]).unwrap().phase, began);
@@ -122,8 +122,8 @@ async fn another_step_than_the_recorded_one_ends_the_call() {
 async fn a_process_that_was_replaced_does_nothing_more() {
     let (call, paid) = (StoredCall::new(), Cell::new(0));
     let old = call.run(1).await;
-    call.store.append(&call.key, Fence(2), 1, vec![], Strength::Process).await.unwrap();
-    assert_eq!(pay(&old, 7, Again::Safe, &paid).now_or_never(), None);
+    call.store.append(&call.key, Fence(2), 1, vec![], Durability::Process).await.unwrap();
+    assert_eq!(pay(&old, 7, Repeat::Safe, &paid).now_or_never(), None);
     assert_eq!((paid.get(), old.problem().map(|problem| problem.code())), (0, Some("journal-failed")));
 }
 
@@ -137,7 +137,7 @@ async fn a_journal_has_an_end() {
         journal.begin("see", &()).see(|| large.clone());
     }
     assert_eq!(journal.problem(), None, "the call goes on");
-    // Of the log only the reason is left.
+    // Only the reason is left of the log.
     let records = call.records().await;
     assert_eq!(records.len(), 1);
     let resumed = CallJournal::stored(call.clock.clone(), call.log(2, 1), records, Duration::ZERO);
@@ -158,13 +158,13 @@ async fn a_journal_has_an_end() {
 async fn a_call_in_memory_becomes_a_stored_one() {
     let (call, paid) = (StoredCall::new(), Cell::new(0));
     let journal = CallJournal::in_memory(call.clock.clone());
-    assert_eq!(pay(&journal, 7, Again::Unknown, &paid).await, 14);
+    assert_eq!(pay(&journal, 7, Repeat::Unsafe, &paid).await, 14);
     assert!(journal.store_in(call.log(1, 0)).await.unwrap());
     assert_eq!((call.records().await.len(), journal.kept_bytes(), journal.export()), (3, 0, None));
-    assert_eq!(pay(&journal, 8, Again::Unknown, &paid).await, 16);
+    assert_eq!(pay(&journal, 8, Repeat::Unsafe, &paid).await, 16);
     let resumed = call.run(2).await;
-    assert_eq!(pay(&resumed, 7, Again::Unknown, &paid).await, 14);
-    assert_eq!((pay(&resumed, 8, Again::Unknown, &paid).await, paid.get()), (16, 2));
+    assert_eq!(pay(&resumed, 7, Repeat::Unsafe, &paid).await, 14);
+    assert_eq!((pay(&resumed, 8, Repeat::Unsafe, &paid).await, paid.get()), (16, 2));
 
     let other = StoredCall::new();
     let journal = CallJournal::in_memory(other.clock.clone());
@@ -205,11 +205,11 @@ async fn steps_of_a_nested_call_are_below_the_step_that_makes_it() {
         let journal = call.run(process).await;
         let mut step = journal.begin("call", &"other.put");
         assert!(step.recorded::<u32>().await.is_none());
-        step.before_effect(Again::Safe).await;
+        step.before_effect(Repeat::Safe).await;
         let nested = journal.of_nested(&step);
         assert_eq!((nested.name().as_deref(), nested.kept_bytes()), (Some("1"), 0));
         assert_eq!(nested.is_replaying(), process > 1);
-        pay(&nested, 7, Again::Unknown, &paid).await;
+        pay(&nested, 7, Repeat::Unsafe, &paid).await;
         // The process ends here, within the caller's step.
     }
     assert_eq!(paid.get(), 1);
@@ -232,10 +232,10 @@ async fn an_effect_in_doubt_is_made_again_if_somebody_knows_that_it_has_not_happ
     for knows in [true, false] {
         let (call, paid) = (StoredCall::new(), Cell::new(0));
         let mut step = call.run(1).await.begin("shop.pay", &7u32);
-        step.before_effect(Again::Unknown).await;
+        step.before_effect(Repeat::Unsafe).await;
         let journal = call.run(2).await;
         journal.set_inquiry(Arc::new(Knows(knows)));
-        let outcome = pay(&journal, 7, Again::Unknown, &paid).now_or_never();
+        let outcome = pay(&journal, 7, Repeat::Unsafe, &paid).now_or_never();
         assert_eq!((outcome, paid.get()), if knows { (Some(14), 1) } else { (None, 0) });
         assert_eq!(journal.problem().is_none(), knows);
     }
@@ -254,17 +254,17 @@ async fn an_instance_that_is_left_learns_and_does_nothing_more() {
     journal.leave();
     drop(answer);
     assert!(asks.now_or_never().is_none(), "it is not told so");
-    assert!(pay(&journal, 3, Again::Safe, &paid).now_or_never().is_none() && paid.get() == 0);
+    assert!(pay(&journal, 3, Repeat::Safe, &paid).now_or_never().is_none() && paid.get() == 0);
     let later = shop.run(2).await;
     let asked = later.begin("client.ask", &()).ask(async { Ok::<u8, String>(7) }).await;
-    assert_eq!((asked, pay(&later, 3, Again::Safe, &paid).await, paid.get()), (Ok(7), 6, 1));
+    assert_eq!((asked, pay(&later, 3, Repeat::Safe, &paid).await, paid.get()), (Ok(7), 6, 1));
 }
 
-/// A call is not suspended meanwhile: nobody would know what has come of it.
+/// The call is not suspended meanwhile: nobody would know what has come of the effect.
 #[tokio::test]
 async fn an_effect_that_must_not_be_made_twice_is_under_way_until_it_is_recorded() {
     let journal = StoredCall::new().run(1).await;
-    for (again, is_under_way) in [(Again::Safe, false), (Again::Unknown, true)] {
+    for (again, is_under_way) in [(Repeat::Safe, false), (Repeat::Unsafe, true)] {
         let (done, finishes) = futures::channel::oneshot::channel::<u8>();
         let step = journal.begin("shop.pay", &1);
         let mut pays = Box::pin(step.act(again, async { finishes.await.unwrap_or_default() }));
@@ -274,18 +274,18 @@ async fn an_effect_that_must_not_be_made_twice_is_under_way_until_it_is_recorded
         assert_eq!((pays.await, journal.has_effect_under_way()), (7, false));
     }
     let dropped = journal.begin("shop.pay", &2);
-    assert!(dropped.act(Again::Unknown, futures::future::pending::<u8>()).now_or_never().is_none());
+    assert!(dropped.act(Repeat::Unsafe, futures::future::pending::<u8>()).now_or_never().is_none());
     assert!(!journal.has_effect_under_way(), "nobody makes it any more");
 }
 
-/// A call is not suspended meanwhile: what it asks beside that would be asked one after the other.
+/// The call is not suspended meanwhile: otherwise, what it asks at the same time would be asked one after the other.
 #[tokio::test]
 async fn a_step_that_waits_for_the_store_is_no_step_that_waits_for_somebody() {
     let disk = MemoryStore::new(Arc::new(SystemClock));
     let call = StoredCall { store: Arc::new(disk.clone()), ..StoredCall::new() };
     let journal = call.run(1).await;
     disk.set_full(true);
-    let mut pays = Box::pin(journal.begin("shop.pay", &1).act(Again::Safe, async { 7u8 }));
+    let mut pays = Box::pin(journal.begin("shop.pay", &1).act(Repeat::Safe, async { 7u8 }));
     assert!((&mut pays).now_or_never().is_none() && journal.is_storing());
     disk.set_full(false);
     assert_eq!((pays.await, journal.is_storing()), (7, false));

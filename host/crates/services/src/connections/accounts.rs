@@ -50,11 +50,11 @@ impl ConnectionBroker {
         let sealed = sealed.ok_or(ConnectionError::NotConnected)?;
         let opened = self.seal.unseal(&sealed, &seal_context(principal, name, settings));
         let credential = opened.and_then(|text| serde_json::from_slice(&text).ok());
-        // Sealed under another key or for other addresses: as if there were none.
+        // If it is sealed with another key or for other addresses, it counts as missing.
         Ok((credential.ok_or(ConnectionError::NotConnected)?, sealed))
     }
 
-    /// A valid credential, renewed if necessary. `bad` is one that the server has refused.
+    /// A valid credential, renewed if necessary. `bad` is an access token that the server has refused.
     async fn valid_credential(
         &self,
         principal: &Principal,

@@ -19,7 +19,8 @@ use std::time::Duration;
 use tokio::sync::{Mutex, watch};
 use url::Url;
 
-/// Locks that keep two calls from renewing one credential at once. Chosen by hash, so that their number is bounded.
+/// Locks that keep two calls from renewing one credential at once. A credential's lock is chosen by hash, so that their number
+/// is bounded.
 pub(super) const LOCKS: usize = 64;
 
 /// OAuth redirect path, below the public address.
@@ -36,7 +37,7 @@ pub(super) struct Account {
 pub struct OpenPage<'a> {
     pub purpose: ConnectPurpose,
     pub settings: &'a ConnectionSettings,
-    /// Whether it belongs to this browser, which has shown who is in front of it or was asked nothing.
+    /// Whether it belongs to this browser: its user has proved who they are, or no proof is required.
     pub is_owned: bool,
 }
 
@@ -56,7 +57,7 @@ pub struct ConnectionBroker {
 }
 
 impl ConnectionBroker {
-    /// Stores credentials in `folder`. Users of the issuer, if there is one, log in as it says. Blocks.
+    /// Stores credentials in `folder`. If there is an issuer, users log in there, as its settings say. Blocks.
     pub fn open(
         settings: &BTreeMap<String, ConnectionSettings>,
         issuer: Option<&OAuthSettings>,
@@ -97,7 +98,7 @@ impl ConnectionBroker {
         self.public.get()
     }
 
-    /// A random cookie value for the time of a page.
+    /// A random cookie value for the lifetime of a page.
     pub fn new_cookie(&self) -> std::io::Result<String> {
         random_text::<32>()
     }
@@ -112,7 +113,7 @@ impl ConnectionBroker {
         Ok(OpenPage { purpose, settings: &account.settings, is_owned })
     }
 
-    /// The user continues; returns where to send the browser.
+    /// Starts the flow when the user continues; returns where to send the browser.
     pub fn start(&self, id: &str, browser: &str) -> Result<Url, ConnectPageError> {
         let started = self.pages.start(id, browser).map_err(|error| log_failure(&error))?;
         let (purpose, start) = started?;
@@ -125,7 +126,7 @@ impl ConnectionBroker {
         Ok(self.pages.find_flow(state, browser)?)
     }
 
-    /// The provider has sent the browser back. The flow is over in any case.
+    /// Ends the flow when the provider has sent the browser back. The flow is over whatever the answer is.
     pub async fn finish(
         &self,
         state: &str,
@@ -171,7 +172,7 @@ impl ConnectionBroker {
         })
     }
 
-    /// A path of this host, as browsers reach it.
+    /// The address at which browsers reach a path of this host.
     pub(super) fn address(&self, path: &str) -> Result<String, ConnectPageError> {
         let public = self.public().ok_or(ConnectPageError::Failed)?;
         Ok(format!("{}{path}", public.as_str().trim_end_matches('/')))

@@ -25,7 +25,7 @@ pub enum ConnectPageError {
     Unknown,
     /// The page belongs to another browser or person.
     OtherBrowser,
-    /// Nobody has said how users log in, so who is in front of the browser cannot be known.
+    /// It is not configured how users log in, so the host cannot know who uses the browser.
     NoLogin,
     /// The provider or its user declined; an OAuth error code.
     Declined(String),

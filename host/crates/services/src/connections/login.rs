@@ -1,8 +1,8 @@
 //! Users log in at the issuer of their tokens before they see a page, so that the host knows who is in front of it.
 //!
-//! This host is one more client of the issuer there: it gets an access token for itself, and whoever checks the tokens of
-//! requests checks this one, too. So the same principal comes out, with any issuer that clients can use. An ID token
-//! would not say that: some issuers give each client another `sub`. PKCE says that the code belongs to this login.
+//! For a login, this host is one more client of the issuer. It gets an access token for itself, and the check is the same as
+//! for the tokens of requests. So the login gives the same principal, with any issuer that clients can use. An ID token would
+//! not guarantee that, because some issuers give each client another `sub`. PKCE ensures that the code belongs to this login.
 
 use super::broker::ConnectionBroker;
 use super::error::{ConnectPageError, log_failure};
@@ -10,15 +10,16 @@ use super::oauth_client::FlowAnswer;
 use policy::Principal;
 use url::Url;
 
-/// OAuth redirect path of logins. It is not that of connections: else a service that a user connects could have the
-/// browser come back with a code of the issuer under its own `state`, and would be sent that code.
+/// OAuth redirect path of logins. It differs from that of connections. Otherwise a service that a user connects could make the
+/// browser come back with a code of the issuer under the service's own `state`, and the host would send that code to the
+/// service.
 pub const LOGIN_PATH: &str = "/oauth/login";
 
-/// Somebody has logged in. Who it is has to be read from the token.
+/// A finished login. The caller has to find out from the token who has logged in.
 pub struct LoggedIn {
     /// The page that the browser waits for.
     pub page: String,
-    /// Whose page it is.
+    /// The principal that the page was made for.
     pub principal: Principal,
     /// An access token. It is not kept.
     pub token: String,
@@ -37,7 +38,7 @@ impl ConnectionBroker {
         Ok(client.authorize_url(&started?, &self.address(LOGIN_PATH)?))
     }
 
-    /// The issuer has sent the browser back. The login is over in any case.
+    /// Ends the login when the issuer has sent the browser back. The login is over whatever the answer is.
     pub async fn finish_login(
         &self,
         state: &str,
@@ -50,7 +51,7 @@ impl ConnectionBroker {
         Ok(LoggedIn { page, principal: purpose.principal, token: credential.access })
     }
 
-    /// The browser has shown that its user is the page's principal: the page belongs to it. Returns the page's address.
+    /// Gives the page to the browser, whose user has proved to be the page's principal. Returns the page's address.
     pub fn admit(&self, id: &str, browser: &str) -> Result<String, ConnectPageError> {
         self.pages.admit(id, browser)?;
         self.page_address(id)

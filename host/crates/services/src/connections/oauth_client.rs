@@ -1,4 +1,5 @@
-//! This host as an OAuth client: where a browser is sent to agree, and what the token endpoint gives for its code.
+//! This host as an OAuth client: where it sends a browser for the user's consent, and what the token endpoint returns for the
+//! code.
 
 use super::credential::{Credential, CredentialError, read_response};
 use super::error::BrokerError;
@@ -23,13 +24,13 @@ pub(super) struct OAuthClient {
     id: String,
     secret: Option<String>,
     scopes: Vec<String>,
-    /// Compared when the browser comes back with one (RFC 9207).
+    /// Compared with the issuer that the browser comes back with, if it has one (RFC 9207).
     pub(super) issuer: Option<String>,
     /// The server that the token is for (RFC 8707).
     resource: Option<String>,
 }
 
-/// How a browser came back.
+/// The answer with which a browser came back.
 pub struct FlowAnswer {
     pub issuer: Option<String>,
     /// The code, or an OAuth error code.
@@ -52,7 +53,8 @@ impl OAuthClient {
 
     /// The client of the issuer at which users log in. Blocks.
     pub(super) fn of_issuer(oauth: &OAuthSettings, login: &LoginSettings) -> Result<Self, BrokerError> {
-        // Issuers that write another audience into their tokens do not know the resource, and some refuse to be told.
+        // Issuers that write another audience into their tokens do not know the resource, and some refuse requests that name
+        // it.
         let resource = oauth.resource.as_str();
         let names_resource = oauth.audience.iter().any(|audience| audience == resource);
         Ok(Self {
@@ -66,7 +68,7 @@ impl OAuthClient {
         })
     }
 
-    /// Where the browser is sent.
+    /// The address to which the browser is sent.
     pub(super) fn authorize_url(&self, start: &FlowStart, callback: &str) -> Url {
         let mut url = self.authorize.url().clone();
         let mut query = url.query_pairs_mut();
@@ -160,7 +162,7 @@ pub(super) fn millis(time: Duration) -> u64 {
 mod tests {
     use super::*;
 
-    /// What the browser is asked to say, and what the token endpoint gets beside the code.
+    /// The address to which the browser is sent, and the form that the token endpoint gets.
     fn of_issuer(keys: &str) -> (Url, String) {
         let text = format!(
             "issuer = 'https://a.example'\nresource = 'https://b.example/mcp'\nrequired-scopes = ['tools']\n{keys}\n[login]\nauthorize = 'https://a.example/authorize?audience=b'\ntoken = 'https://a.example/token'\nclient-id = 'pages'\n"

@@ -1,4 +1,5 @@
-//! Pages that wait for their user, and OAuth flows in progress. In memory: after a restart users request a new page.
+//! Pages that wait for their user, and OAuth flows in progress. They are kept in memory: after a restart, users request a new
+//! page.
 //!
 //! A page's id is in its address; anyone with the address can open it, or log in for it, until a browser has logged in as
 //! its principal or pressed "continue". From then on the page and its flow belong to that browser, by its cookie. Both end
@@ -19,7 +20,8 @@ pub(super) const LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// Pages of one principal; new ones replace its oldest.
 const MAX_OWN: usize = 16;
 const MAX_ALL: usize = 1_024;
-/// Logins that one page begins. Each may cost the issuer a request. More than one, since chat programs open addresses, too.
+/// Logins that one page may begin. Each may cost the issuer a request. More than one is allowed, because chat programs open
+/// addresses too.
 const MAX_LOGINS: usize = 16;
 
 /// Random text of 256 bits: ids, states, verifiers and cookies.
@@ -94,7 +96,7 @@ impl Pages {
         Ok((page.purpose.clone(), page.owner.is_some()))
     }
 
-    /// The browser goes to log in. The page does not belong to it for that.
+    /// Begins a login of the browser. The page does not belong to the browser yet.
     pub(super) fn start_login(&self, id: &str, browser: &str) -> std::io::Result<Result<FlowStart, PageError>> {
         let (start, login) = new_flow(browser)?;
         let mut pages = self.live_pages();
@@ -128,7 +130,7 @@ impl Pages {
         Ok((id.clone(), page.purpose.clone(), login.verifier))
     }
 
-    /// The browser's user has shown to be the page's principal: the page now belongs to the browser.
+    /// The browser's user has proved to be the page's principal: the page now belongs to the browser.
     pub(super) fn admit(&self, id: &str, browser: &str) -> Result<(), PageError> {
         let browser = digest(browser);
         open_page(&mut self.live_pages(), id, browser).map(|page| page.owner = Some(browser))

@@ -56,7 +56,7 @@ pub(super) struct CheckedRequest {
     pub(super) body: Vec<u8>,
 }
 
-/// The error is a sentence.
+/// Checks a request; the error is a sentence.
 pub(super) fn check(base: &Url, request: ConnectionRequest) -> Result<CheckedRequest, String> {
     let method = match request.method.as_str() {
         "GET" => Method::GET,

@@ -1,6 +1,6 @@
-//! Credentials at rest: XChaCha20-Poly1305 under a key file that only this user can read. The principal, the connection
-//! and its addresses are authenticated too: a row that is moved to another principal or connection does not open, nor
-//! one whose connection was redirected.
+//! Credentials at rest: XChaCha20-Poly1305 under a key file that only this user can read. The principal, the connection and its
+//! addresses are authenticated too: a row cannot be opened if it was moved to another principal or connection, or if its
+//! connection has other addresses by now.
 
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};

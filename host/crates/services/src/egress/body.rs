@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Sleep;
 
-/// Why a request body failed, for whoever waits for the response.
+/// Why a request body failed, for the code that waits for the response.
 #[derive(Clone, Default)]
 pub(super) struct BodyFailure(Arc<Mutex<Option<HttpError>>>);
 
@@ -89,7 +89,7 @@ impl Body for RequestBody {
     }
 }
 
-/// A response body as the guest reads it. It ends with the call, and its connection with it.
+/// A response body as the guest reads it. The body and its connection end with the call.
 pub(super) struct GuardedResponse {
     /// `None` at its end.
     streamed: Option<ResponseBody>,
@@ -195,7 +195,7 @@ impl Body for GuardedResponse {
             };
             // The mask may hold back a whole piece.
             if !data.is_empty() {
-                // Checked for each piece too, or a server that always has data ready would never be stopped.
+                // This is checked for each piece too. Otherwise a server that always has data ready would never be stopped.
                 return match this.stop_reason(context) {
                     Some(error) if this.streamed.is_some() => this.fail(error),
                     _ => Poll::Ready(Some(Ok(Frame::data(data)))),

@@ -29,7 +29,7 @@ pub(super) fn check(headers: HeaderMap) -> Result<HeaderMap, HttpError> {
     Ok(without(headers, is_forbidden_header))
 }
 
-/// For the next hop of a redirect.
+/// The headers for the next hop of a redirect.
 pub(super) fn for_redirect(headers: HeaderMap, same_origin: bool, keeps_body: bool) -> HeaderMap {
     let headers = without(headers, |name| !keeps_body && name.as_str().starts_with("content-"));
     if same_origin {

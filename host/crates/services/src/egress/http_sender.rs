@@ -24,7 +24,8 @@ use url::Url;
 
 /// Addresses of one name. Bounds the checks of one request; no ordinary service has more.
 const MAX_ADDRESSES: usize = 64;
-/// Look-ups at once, one thread each. Who gives up does not end them, and the host has other work for such threads.
+/// Name look-ups at once, each on a thread of its own. A request that gives up does not end its look-up, and the host needs
+/// such threads for other work.
 const LOOKUPS: usize = 64;
 /// Redirects that are followed, whatever is granted.
 const MAX_REDIRECTS: u8 = 3;
@@ -46,12 +47,12 @@ struct Hop {
     body: HttpBody,
     /// Whether this is the origin that the guest named; only that one gets secrets.
     same_origin: bool,
-    /// Of its connection.
+    /// The place of its connection, which counts against the plugin's share.
     place: ConnectionPlace,
 }
 
 impl HttpSender {
-    /// `connections`: how many all guests may have at once.
+    /// `connections` is the number that all guests together may have at once.
     pub fn new(network: Arc<dyn Network>, secret_store: SecretStore, connections: usize) -> Self {
         let (shares, lookups) = (ConnectionShares::new(connections), ConnectionShares::new(LOOKUPS));
         Self { exchanger: ExchangeClient::new(network), secret_store, shares, lookups }
@@ -75,7 +76,7 @@ impl HttpSender {
         let places = async { Ok((call.acquire_permit().await?, self.shares.place(call.plugin()).await?)) };
         let (permit, place) = deadline.limit(places).await?;
         let mut hop = Hop { target, url, headers, body, same_origin: true, place: place.clone() };
-        // Those that any hop may know, from this request or an earlier one. Each may tell them to the next hop.
+        // The secrets that any hop so far may know, from this request or an earlier one. Each hop may pass them on to the next.
         let mut secrets: Vec<Arc<Secret>> = Vec::new();
         let mut followed = 0;
         loop {
@@ -126,7 +127,7 @@ impl HttpSender {
             // Placeholders were removed for redirects to another origin.
             debug_assert!(same_origin);
             call.authorize_secret(name, &target, target.secure || is_local)?;
-            // Where it should be is not for guests and models, nor how to set it.
+            // Guests and models must not learn where the secret should be, nor how to set it.
             let missing = || HttpError::Failed(format!("the secret `{name}` is not set. {ASK_THE_USER}"));
             self.secret_store.get(name).cloned().ok_or_else(missing)
         })?;
@@ -165,7 +166,7 @@ impl HttpSender {
         Ok(HopResponse { response, record })
     }
 
-    /// The addresses of a host. One address that the grant does not include refuses them all: an honest name has no
+    /// The addresses of a host. If the grant does not include one of them, all are refused, because an honest name has no
     /// reason to point elsewhere as well.
     async fn resolve_allowed(
         &self,

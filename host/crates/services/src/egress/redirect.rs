@@ -12,9 +12,9 @@ pub(super) enum RedirectAction {
     Follow { method: String, url: String, keeps_body: bool },
 }
 
-/// Decides about a response to `method` from `origin`. Not followed: redirects that would repeat a streamed body, which
-/// is gone, those between http and https, and those whose URL has a secret in it. That URL would be sent to a host that may
-/// not have the secret, and be logged.
+/// Decides about a response to `method` from `origin`. Three kinds are not followed: redirects that would repeat a streamed
+/// body, which is gone, redirects between http and https, and redirects whose URL contains a secret. Such a URL would be sent
+/// to a host that may not have the secret, and would be logged.
 pub(super) fn next<B>(
     response: &Response<B>,
     method: &str,

@@ -20,7 +20,7 @@ pub fn named_secrets(headers: &HeaderMap) -> Vec<String> {
     names.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// `reveal` authorizes and returns each secret.
+/// Replaces the placeholders; `reveal` authorizes and returns each secret.
 pub(super) fn inject(
     mut headers: HeaderMap,
     mut reveal: impl FnMut(&str) -> Result<Arc<Secret>, HttpError>,

@@ -16,7 +16,7 @@ pub(super) struct SecretMask {
     longest: usize,
     /// The unmasked end of the input, which may be the start of a secret.
     tail: Vec<u8>,
-    /// How much of its start belongs to a secret that was found earlier.
+    /// How many bytes at its start belong to a secret that was found earlier.
     masked: usize,
 }
 
@@ -27,7 +27,7 @@ impl SecretMask {
         Some(Self { secrets: secrets.to_vec(), longest, tail: Vec::new(), masked: 0 })
     }
 
-    /// Whether a secret is in it.
+    /// Whether the bytes contain a secret.
     pub(super) fn finds(&self, bytes: &[u8]) -> bool {
         !self.find(bytes).is_empty()
     }

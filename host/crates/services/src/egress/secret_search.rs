@@ -1,7 +1,7 @@
 //! Finds the operator's secrets in what is about to be written to a file that others read.
 //!
-//! Unlike [`SecretMask`](super::secret_mask), it knows the usual encodings, and it only says which secret it found: a text whose
-//! secret is not plain cannot be masked in a way that means the same.
+//! Unlike [`SecretMask`](super::secret_mask), it knows the usual encodings, and it only reports which secret it found: an
+//! encoded secret cannot be masked without changing the meaning of the text.
 
 use base64::Engine;
 use base64::alphabet::{Alphabet, STANDARD, URL_SAFE};
@@ -18,7 +18,7 @@ pub struct SecretSearch(Vec<KnownSecret>);
 
 struct KnownSecret {
     secret: Arc<Secret>,
-    /// The texts that it may stand in a file as.
+    /// The forms in which the secret may appear in a file.
     forms: Vec<Zeroizing<Vec<u8>>>,
 }
 
@@ -27,7 +27,7 @@ impl SecretSearch {
         Self(store.all().cloned().map(KnownSecret::new).collect())
     }
 
-    /// The name of a secret that is in it, plain, escaped, or encoded in base64, hexadecimal digits or percent signs.
+    /// The name of a secret that the bytes contain, plain, escaped, or encoded in base64, hexadecimal digits or percent signs.
     pub fn find(&self, bytes: &[u8]) -> Option<&str> {
         let is_in = |known: &&KnownSecret| known.forms.iter().any(|form| memmem::find(bytes, form).is_some());
         self.0.iter().find(is_in).map(|known| known.secret.name())
@@ -45,7 +45,7 @@ fn forms(secret: &str) -> Vec<Zeroizing<Vec<u8>>> {
     let json = Zeroizing::new(serde_json::Value::from(secret).to_string());
     let mut forms = vec![secret.as_bytes().to_vec(), json.as_bytes()[1..json.len() - 1].to_vec()];
     let hexadecimal = |each: fn(&mut String, u8) -> std::fmt::Result| {
-        // Cannot fail: a String takes what is written.
+        // Writing to a String cannot fail.
         secret.bytes().fold(String::new(), |mut text, byte| each(&mut text, byte).map(|()| text).unwrap_or_default())
     };
     forms.push(hexadecimal(|text, byte| write!(text, "{byte:02x}")).into_bytes());
@@ -59,7 +59,8 @@ fn forms(secret: &str) -> Vec<Zeroizing<Vec<u8>>> {
     forms.into_iter().map(Zeroizing::new).collect()
 }
 
-/// What of its base64 does not depend on the text around it, after so many bytes of a group of three.
+/// The part of the secret's base64 that does not depend on the text around it, if `before` bytes of a group of three precede
+/// the secret.
 fn base64_within(secret: &[u8], before: usize, alphabet: &Alphabet) -> Vec<u8> {
     let bytes = Zeroizing::new([&[0; 3][..before], secret].concat());
     let encoded = Zeroizing::new(GeneralPurpose::new(alphabet, NO_PAD).encode(&*bytes));

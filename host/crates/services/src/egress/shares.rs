@@ -33,7 +33,7 @@ impl ConnectionShares {
     pub(super) async fn place(&self, plugin: &PluginId) -> Result<ConnectionPlace, HttpError> {
         let new = || Arc::new(Semaphore::new(self.per_plugin));
         let own = self.plugins.lock().entry(plugin.clone()).or_insert_with(new).clone();
-        // First its own: a plugin that waits for itself must not keep others waiting.
+        // The plugin's own permit comes first: a plugin that waits for its own connections must not keep others waiting.
         let own = own.acquire_owned().await.map_err(|_| HttpError::Ended)?;
         let all = self.all.clone().acquire_owned().await.map_err(|_| HttpError::Ended)?;
         Ok(ConnectionPlace { _permits: Arc::new([own, all]) })
@@ -59,7 +59,7 @@ mod tests {
         held.extend((0..9).filter_map(|_| take("b")));
         assert_eq!(held.len(), 5);
         assert!(take("c").is_none());
-        // A redirect goes on in the same place.
+        // A redirect keeps the place of its request.
         let next = held[0].clone();
         held.remove(0);
         assert!(take("c").is_none());

@@ -67,7 +67,7 @@ fn a_conversation_is_converted() {
         ],
     });
     assert_eq!(request::body(&request, "m", 80).unwrap(), expected);
-    // Nothing is sent that was not wished.
+    // Fields that the request does not set are not sent.
     let plain = request::body(&asks(vec![message(Role::User, vec![Piece::Text("Hi".into())])]), "m", 200).unwrap();
     let messages = json!([{"role": "user", "content": "Hi"}]);
     assert_eq!(plain, json!({"model": "m", "max_tokens": 100, "stream": false, "messages": messages}));

@@ -36,12 +36,12 @@ impl OwnerContext<'_> {
         self.changes.push(Change::Prompts(ListPart::Own(self.owner.clone())));
     }
 
-    /// Has a change stored, later.
+    /// Notes a change, which is stored later.
     pub(super) fn store(&mut self, item: Item, over: Over) {
         self.unsaved.note(self.owner, item, over);
     }
 
-    /// Has an item removed from the store, later, since its time is over.
+    /// Notes that an item's time is over; it is removed from the store later.
     pub(super) fn expired(&mut self, item: Item) {
         self.unsaved.note_expired(self.owner, item);
     }

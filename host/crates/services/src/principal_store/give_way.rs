@@ -1,5 +1,5 @@
-//! Who gives way when the store is full: whoever has the most, to somebody who has less. So a few principals that fill it keep
-//! out nobody else.
+//! Makes room when the store is full: the owner with the most gives way to an owner with less. So a few principals that fill
+//! the store cannot keep others out.
 
 use super::context::OwnerContext;
 use super::owner::OwnerData;
@@ -10,11 +10,12 @@ use platform::changes::Change;
 use policy::Principal;
 use std::time::{Instant, SystemTime};
 
-/// What somebody who has less than others finds free.
+/// The room that is made for an owner who has less than others.
 const FREE: Usage = Usage { items: 1, bytes: MAX_ITEM };
 
 impl StoreState {
-    /// Makes room for `owner`, if the store is full and somebody else has more, beyond what is made room for.
+    /// Makes room for `owner` if the store is full, as long as another owner has more than `owner` would have with the new
+    /// room.
     pub(super) fn make_room(&mut self, owner: &Principal, now: Instant, changes: &mut Vec<Change>) {
         while self.usage.plus(FREE).is_full() {
             let of = |usage: Usage| if self.usage.items >= MAX_TOTAL.items { usage.items } else { usage.bytes };
@@ -28,7 +29,7 @@ impl StoreState {
             largest.expire(&mut OwnerContext { owner: &name, now, wall, others, changes, unsaved: &mut self.unsaved });
             largest.counted = largest.usage();
             if largest.counted == before {
-                // It has nothing but its inbox.
+                // It has nothing but its inbox, which is not given up.
                 return;
             }
             self.usage = self.usage.minus(before).plus(largest.counted);
@@ -37,8 +38,8 @@ impl StoreState {
 }
 
 impl OwnerData {
-    /// Ends the time of what is missed least: the log of a call that has ended, a chunk of another one, or else of what is published
-    /// what would be over first.
+    /// Gives up what is missed least: the log of a call that has ended, else a chunk of another call, else the published item
+    /// that would expire first.
     fn give_up_oldest(&mut self, now: Instant) {
         if let Some(ended) = self.runs.iter_mut().find(|run| run.has_ended()) {
             ended.expires = Some(now);

@@ -40,7 +40,7 @@ pub(super) struct InboxEntry {
     pub(super) source: Provenance,
     pub(super) wall: SystemTime,
     pub(super) expires: Instant,
-    /// Its plugin was not there when it was read from the store.
+    /// Whether its plugin was not there when the event was read from the store.
     pub(super) is_hidden: bool,
 }
 
@@ -118,7 +118,7 @@ impl Inbox {
         self.events.is_empty() && self.senders.values().all(|sender| sender.seen.is_empty())
     }
 
-    /// Whether it is empty now and was not.
+    /// Removes what has expired. Returns whether the inbox has become empty by that.
     pub(super) fn expire(&mut self, now: Instant) -> bool {
         let was_empty = self.is_empty();
         self.events.retain(|entry| entry.expires > now);
@@ -162,7 +162,7 @@ impl Inbox {
         Ok(true)
     }
 
-    /// A call's id is random, which is sufficient here.
+    /// Makes a name from the call's id. That is random, which is sufficient here.
     pub(super) fn name_after(source: &Provenance) -> String {
         truncate_chars(&source.call, 8).to_owned()
     }
@@ -172,7 +172,7 @@ impl Inbox {
         self.senders.iter().any(|(writer, sender)| noticed(writer) && sender.has_seen(event))
     }
 
-    /// Drops the oldest events of each plugin, and of all, that are too many.
+    /// Drops the oldest events of each plugin, and of the whole inbox, until they are within the limits.
     pub(super) fn shrink(&mut self) {
         let plugins: BTreeSet<String> = self.events.iter().map(|entry| entry.source.plugin.clone()).collect();
         plugins.iter().for_each(|plugin| self.shrink_of(plugin));

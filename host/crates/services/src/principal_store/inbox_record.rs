@@ -1,4 +1,4 @@
-//! What is stored of an inbox, and going on from what another process has stored of the same one.
+//! What is stored of an inbox, and how a process continues from what another one has stored of the same inbox.
 
 use super::context::MAX_AGE;
 use super::inbox::{Inbox, InboxEntry, InboxSender};
@@ -29,7 +29,7 @@ struct EventRecord {
 /// A deduplication key.
 #[derive(Serialize, Deserialize)]
 struct SeenRecord {
-    /// The key of its data; its name, if an earlier version has written it.
+    /// The key of the plugin's data; the plugin's name, if an earlier version has written it.
     plugin: String,
     knows: PrivateOrigins,
     event: String,
@@ -60,10 +60,10 @@ impl Inbox {
         Some(InboxRecord { name, newest, events: events.collect(), seen: seen.collect() })
     }
 
-    /// Without what is over. Events of plugins that are not there are kept and not shown.
+    /// Reads a record, without what has expired. Events of plugins that are not there are kept but not shown.
     pub(super) fn from_record(record: InboxRecord, moment: Moment, is_there: &dyn Fn(&DataKey) -> bool) -> Self {
         let InboxRecord { name, newest, events, seen } = record;
-        // There is a number for the next event, whatever is stored.
+        // Whatever number is stored, there must be numbers left for later events.
         let newest = newest.min(u64::MAX / 2);
         let mut inbox = Self { name, newest, stored: newest, ..Self::default() };
         for EventRecord { number, event, source, time, expires } in events {
@@ -82,8 +82,8 @@ impl Inbox {
         inbox
     }
 
-    /// Goes on from what another process has stored, with the events that only this one has, under new numbers. Events that the
-    /// other one has, too, are not there twice.
+    /// Continues from what another process has stored, and adds the events that only this process has, under new numbers.
+    /// Events that both have are not added twice.
     pub(super) fn go_on_from(&mut self, other: Self) {
         let here = std::mem::replace(self, other);
         let is_there = |entry: &InboxEntry| {
@@ -92,11 +92,11 @@ impl Inbox {
             };
             self.name == here.name && self.events.iter().any(same)
         };
-        // It may be this process that has stored them, and has not heard of it.
+        // This process may have stored some of them itself without learning of it.
         let mut unsaved: Vec<_> =
             here.events.into_iter().filter(|entry| entry.number > here.stored && !is_there(entry)).collect();
         if let Some(first) = unsaved.first() {
-            // Clients were told other events under these numbers.
+            // Clients may have seen other events under these numbers, so the inbox gets another name.
             self.name = Self::name_after(&first.source);
         }
         unsaved.retain(|entry| !self.has_seen(&entry.source, &entry.event));

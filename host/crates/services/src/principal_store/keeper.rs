@@ -21,7 +21,7 @@ impl Keeper {
         Self { store, is_there, turn, has_failed }
     }
 
-    /// Says once that the store fails, and once that it works again.
+    /// Logs once that the store fails, and once that it works again.
     pub(super) fn report(&self, error: Option<&DurableError>) {
         match (error, self.has_failed.swap(error.is_some(), Ordering::Relaxed)) {
             (Some(error), false) => {

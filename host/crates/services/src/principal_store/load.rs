@@ -11,14 +11,14 @@ use super::quota::{MAX_TOTAL, Usage};
 use super::record::{PrincipalRecord, StoredContent};
 use super::save::run;
 use super::store::PrincipalStore;
-use platform::durable::{self, DurableError, DurableStore, Expected, Key, Strength};
+use platform::durable::{self, Durability, DurableError, DurableStore, Expected, Key};
 use policy::{DataKey, DistinctNames};
 use std::sync::Arc;
 
 /// Records of a page of the list.
 const PAGE: u32 = 200;
-/// What is read, several times as much as one process keeps. Bounds how long a server takes to start, whatever others have left
-/// there.
+/// The most that is read, which is several times as much as one process keeps. Bounds how long a server takes to start,
+/// whatever other processes have left in the store.
 const MOST: Usage = Usage { items: 4 * MAX_TOTAL.items, bytes: 4 * MAX_TOTAL.bytes };
 
 /// What becomes of a stored item.
@@ -34,8 +34,8 @@ enum Fate {
 }
 
 impl PrincipalStore {
-    /// Goes on from what is stored, and stores what changes from now on. `is_there` says whether there is a plugin with some data: what
-    /// others have published is not shown.
+    /// Loads what is stored, and stores what changes from now on. `is_there` returns whether there is a plugin with this data;
+    /// what other plugins have published is not shown.
     pub async fn keep_in(
         self: &Arc<Self>,
         store: Arc<dyn DurableStore>,
@@ -64,7 +64,7 @@ impl PrincipalStore {
                     Fate::Unreadable => unreadable += 1,
                     // Another process may have given it more time.
                     Fate::Expired => {
-                        match keeper.store.remove(&key, Expected::At(record.revision), Strength::Process).await {
+                        match keeper.store.remove(&key, Expected::At(record.revision), Durability::Process).await {
                             Ok(()) | Err(DurableError::Conflict(_)) => {}
                             Err(error) => return Err(error),
                         }
@@ -100,7 +100,7 @@ impl PrincipalStore {
 }
 
 impl OwnerData {
-    /// What is published is bounded as if it were published now.
+    /// Adds a stored item, with the same limits as if it were published now.
     fn take_in(
         &mut self,
         content: StoredContent,
@@ -144,8 +144,8 @@ impl OwnerData {
         Fate::Loaded
     }
 
-    /// Leaves out prompts that clients could take for an earlier one: two processes may have published them. In one pass, since
-    /// each name is compared with all others.
+    /// Leaves out prompts that clients could take for an earlier one, because two processes may have published them. All
+    /// prompts are checked in one pass, since each name is compared with all others.
     fn leave_out_clashes(&mut self, context: &mut OwnerContext<'_>) -> u64 {
         let (mut names, before) = (DistinctNames::default(), self.prompts.len());
         self.prompts.retain(|name, prompt| {

@@ -1,12 +1,12 @@
 //! What calls leave behind for their principal: published resources and prompts, an inbox of events, logs of runs.
 //!
-//! In memory, bounded at every level, and gone when it expires. If the host has a durable store, all but logs of runs is kept
-//! there, too (`save`), and is there again after a restart (`load`). Everything is kept under its principal and looked up there and
-//! nowhere else, so another principal's data cannot be found. Clients read through `read` and `prompts`; guests write through the
-//! traits of `runtime::imports`.
+//! It is kept in memory, bounded at every level, and removed when it expires. If the host has a durable store, everything
+//! except logs of runs is also kept there (`save`), and is loaded again after a restart (`load`). Everything is kept under its
+//! principal and looked up there and nowhere else, so another principal's data cannot be found. Clients read through `read` and
+//! `prompts`; guests write through the traits of `runtime::imports`.
 //!
-//! Principals are keys, subjects of tokens, the local user, and anonymous: each outlives a process, so what each has is stored, as
-//! much of it as memory holds (`quota`) and for a day at most.
+//! Principals are keys, subjects of tokens, the local user, and the anonymous one. Each outlives a process, so its data is
+//! stored: as much of it as memory may hold (`quota`), and for a day at most.
 
 mod context;
 mod event_sink;

@@ -1,4 +1,4 @@
-//! Now, on the clock of the process and on that of the wall: what is stored is dated by the wall clock.
+//! The current time on the process's own clock and on the wall clock; stored items are dated by the wall clock.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -14,8 +14,8 @@ impl Moment {
         millis(self.wall + at.saturating_duration_since(self.now))
     }
 
-    /// When a stored item's time is over; none if it is over now. Not later than an item lives that is made now: if the clock was
-    /// set back, nothing is kept for years.
+    /// When a stored item expires; none if it has expired already. It never lives longer than an item that is made now, so that
+    /// nothing is kept for years if the clock was set back.
     pub(super) fn end(self, expires: u64, lifetime: Duration) -> Option<Instant> {
         let left = Duration::from_millis(expires.saturating_sub(millis(self.wall)));
         (!left.is_zero()).then(|| self.now + left.min(lifetime))
@@ -26,7 +26,7 @@ pub(super) fn millis(wall: SystemTime) -> u64 {
     u64::try_from(wall.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
 }
 
-/// None for a time that no clock shows.
+/// None for a time that the system cannot represent.
 pub(super) fn from_millis(millis: u64) -> Option<SystemTime> {
     UNIX_EPOCH.checked_add(Duration::from_millis(millis))
 }

@@ -32,7 +32,7 @@ impl OwnerData {
         self.published(|_| true).plus(self.inbox.usage()).plus(runs)
     }
 
-    /// Drops the oldest chunks of the largest logs, until all have so many bytes.
+    /// Drops the oldest chunks of the largest logs, until all together have at most `most` bytes.
     pub(super) fn shrink_logs(&mut self, most: u64) {
         while self.runs.iter().map(|run| run.bytes).sum::<u64>() > most
             && let Some(largest) = self.runs.iter_mut().max_by_key(|run| run.bytes)

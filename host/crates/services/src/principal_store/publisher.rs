@@ -135,7 +135,7 @@ fn put_prompt(
     Ok(())
 }
 
-/// Clients must accept the whole name, and take no other prompt of the same owner for it.
+/// Checks that clients accept the whole name, and that they cannot take another prompt of the same owner for it.
 fn check_name(own: &OwnerData, name: &str, plugin: &String) -> Result<(), PublishError> {
     if !is_name(name, MAX_NAME, "_-") {
         let text = format!("clients would see the prompt as `{name}`, which is longer than {MAX_NAME} characters");

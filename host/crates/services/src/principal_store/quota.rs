@@ -54,7 +54,7 @@ impl Usage {
     }
 }
 
-/// The error's limit is the number per minute.
+/// Takes one change from a bucket; the error's limit is the number per minute.
 pub(super) fn take(bucket: &mut TokenBucket, rate: Rate, now: Instant) -> Result<(), Exhaustion> {
     bucket.take(rate, now).map_err(|_| Exhaustion { budget: BudgetKind::Stored, limit: rate.per_minute() })
 }

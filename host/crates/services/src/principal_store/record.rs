@@ -14,7 +14,7 @@ use policy::Principal;
 use runtime::imports::{PublishedPrompt, ResourceAttributes, ResourceBody};
 use serde::{Deserialize, Serialize};
 
-/// How records are written. One that another version of the host has written otherwise is left alone.
+/// The format of records. A record that another version of the host has written in another format is left alone.
 const FORMAT: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
@@ -73,7 +73,7 @@ impl PrincipalRecord {
         serde_json::from_slice::<Self>(bytes).ok().filter(|record| record.format == FORMAT)
     }
 
-    /// The number of the newest event, of an inbox.
+    /// The number of an inbox's newest event; none for other items.
     pub(super) fn newest_event(&self) -> Option<u64> {
         match &self.content {
             StoredContent::Inbox(inbox) => Some(inbox.newest),

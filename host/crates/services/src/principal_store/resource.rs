@@ -7,8 +7,8 @@ use std::time::{Instant, SystemTime};
 /// URI prefix of published resources.
 pub(super) const PREFIX: &str = "portcullis://published/";
 
-/// `<plugin>/<path>`. What calls publish that have seen private results is kept apart, under `<plugin>/~<origins>/<path>`:
-/// no path of a guest begins with `~`.
+/// `<plugin>/<path>`. What is published by calls that have seen private results is kept apart, under
+/// `<plugin>/~<origins>/<path>`: no path of a guest begins with `~`.
 pub(super) fn tail(source: &Provenance, path: &str) -> String {
     let Provenance { plugin, knows, .. } = source;
     if knows.is_empty() {

@@ -67,7 +67,7 @@ pub(super) struct LoggedChunk {
     pub(super) seq: u64,
     /// JSON text.
     pub(super) content: String,
-    /// The called tools that it was passed on from.
+    /// The called tools that it came through.
     pub(super) origin: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ pub(super) struct EarlierLog {
 }
 
 impl EarlierLog {
-    /// Of what [`RunExcerpt::into_json`] gave.
+    /// Parses what [`RunExcerpt::into_json`] returned.
     pub(super) fn parse(text: &str) -> serde_json::Result<Self> {
         serde_json::from_str(text)
     }
@@ -131,7 +131,7 @@ impl StoredRun {
         Usage { items: 1, bytes: self.bytes }
     }
 
-    /// False if it has no chunk.
+    /// Returns false if there was no chunk.
     pub(super) fn drop_oldest(&mut self) -> bool {
         let oldest = self.chunks.pop_front();
         self.bytes -= oldest.as_ref().map_or(0, LoggedChunk::size);

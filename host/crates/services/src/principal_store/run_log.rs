@@ -9,10 +9,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Bytes of the logs of one principal; the oldest chunks of the largest are dropped. Bounds one who runs many calls that say
-/// much and leaves others no space.
+/// Bytes of the logs of one principal; the oldest chunks of the largest are dropped. Bounds a principal that runs many calls
+/// with much output and leaves others no space.
 const MAX_LOGS: u64 = 64 * MAX_KEPT_OUTPUT;
-/// Logs of calls of one principal that have ended; the oldest are dropped. There are no more running ones than calls may run.
+/// Logs of calls of one principal that have ended; the oldest are dropped. The number of running ones is bounded by how many
+/// calls may run.
 const MAX_ENDED: usize = 16;
 /// Lifetime after the call has ended.
 const ENDED_LOG_AGE: Duration = Duration::from_secs(600);
@@ -39,7 +40,8 @@ impl PrincipalStore {
         self.begin(owner, run, earlier)
     }
 
-    /// A log as JSON text, and the number of its next chunk, which is higher than `known`. Nobody counts as having read it.
+    /// A log as JSON text, and the number of its next chunk, which is higher than `known`. This does not count as a read by a
+    /// client.
     pub fn kept_log(&self, owner: &Principal, uri: &str, known: u64) -> Option<(u64, String)> {
         let excerpt = self.with_owner(owner, |own, _| {
             own.runs
@@ -82,14 +84,14 @@ impl RunLog {
         &self.uri
     }
 
-    /// `content` is JSON text; `origin` are the called tools that it was passed on from.
+    /// `content` is JSON text; `origin` are the called tools that it came through.
     pub fn append(&self, seq: u64, content: String, origin: Vec<String>) {
         let line = LoggedChunk { seq, content, origin };
         self.store.with_writer(&self.owner, |own, context| {
             let full = context.others.plus(own.usage()).plus(Usage::one(line.content.len())).is_full();
             let Some(kept) = own.runs.iter_mut().find(|kept| kept.uri == self.uri) else { return };
             if seq < kept.next {
-                // It was kept of an earlier run.
+                // The log has it already, from an earlier run.
                 return;
             }
             kept.next = seq + 1;

@@ -1,8 +1,8 @@
-//! Stores what has changed, behind the calls that have changed it.
+//! Stores what has changed, without delaying the calls that have changed it.
 //!
-//! Each change is stored a moment after it was made: what was not is lost if the process is killed. Several processes may
-//! use one store. The last that puts or removes a resource or prompt is right; one that only adds to a resource does not bring
-//! it back if another has removed it. An inbox has the events of all.
+//! Each change is stored a moment after it was made; a change that is not stored yet is lost if the process is killed. Several
+//! processes may use one store. The last one that puts or removes a resource or prompt wins. A process that only adds to a
+//! resource does not bring it back if another one has removed it. An inbox has the events of all processes.
 
 use super::inbox::{INBOX, Inbox};
 use super::item::{Item, OwnedItem};
@@ -12,23 +12,23 @@ use super::record::{PrincipalRecord, StoredContent};
 use super::resource;
 use super::store::PrincipalStore;
 use super::unsaved::Over;
-use platform::durable::{DurableError, Expected, Revision, Strength};
+use platform::durable::{Durability, DurableError, Expected, Revision};
 use std::sync::Weak;
 use std::time::Duration;
 
 /// Time between two writes. What changes all the time is stored once a second.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Bytes per second, on average. Bounds what plugins make a disk write that add a byte to a large resource, over and over.
+/// Bytes per second, on average. Bounds how much plugins make a disk write by adding a byte to a large resource over and over.
 const BYTES_PER_SECOND: u64 = 8 << 20;
 /// Time before a store that does not work is tried again.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// Stores what changes, for as long as somebody has the items.
+/// Stores what changes, for as long as somebody else holds the store.
 pub(super) async fn run(waiting: Weak<PrincipalStore>) {
     loop {
         let Some(items) = waiting.upgrade() else { return };
         let wake = items.wake.clone();
-        // Whoever publishes keeps them, and not this wait.
+        // This wait must not keep the store alive.
         drop(items);
         wake.notified().await;
         let Some(items) = waiting.upgrade() else { return };
@@ -45,12 +45,12 @@ pub(super) async fn run(waiting: Weak<PrincipalStore>) {
 }
 
 impl PrincipalStore {
-    /// Stores what has changed until now. An error is in the log.
+    /// Stores what has changed until now. An error goes to the log.
     pub async fn save(&self) {
         let _ = self.try_save().await;
     }
 
-    /// The number of bytes that were stored.
+    /// Returns the number of bytes that were stored.
     pub(super) async fn try_save(&self) -> Result<u64, DurableError> {
         let Some(keeper) = self.keeper.get() else { return Ok(0) };
         let _turn = keeper.turn.lock().await;
@@ -71,8 +71,8 @@ impl PrincipalStore {
             let bytes = record.as_ref().map(PrincipalRecord::to_bytes);
             let size = bytes.as_ref().map_or(0, Vec::len) as u64;
             let written = match bytes {
-                Some(bytes) => keeper.store.put(&key, bytes, expected, Strength::Process).await.map(Some),
-                None => keeper.store.remove(&key, expected, Strength::Process).await.map(|()| None),
+                Some(bytes) => keeper.store.put(&key, bytes, expected, Durability::Process).await.map(Some),
+                None => keeper.store.remove(&key, expected, Durability::Process).await.map(|()| None),
             };
             match written {
                 Ok(revision) => {
@@ -111,7 +111,7 @@ impl PrincipalStore {
         let over = state.unsaved.take(item)?;
         let record = PrincipalRecord::new(state.owners.get(&item.owner), item, moment);
         let expected = state.unsaved.expected(item, over);
-        // What is neither here nor known to be stored need not be removed.
+        // An item that is neither here nor known to be stored need not be removed.
         (record.is_some() || expected != Expected::Nothing).then_some((over, expected, record))
     }
 
@@ -123,7 +123,8 @@ impl PrincipalStore {
         }
     }
 
-    /// Another process has changed the item since this one knew it. `is_here`: whether this one has it.
+    /// Resolves a conflict: another process has changed the item since this one stored or read it. `is_here` is whether this
+    /// process has the item.
     async fn settle(
         &self,
         keeper: &Keeper,
@@ -133,9 +134,9 @@ impl PrincipalStore {
     ) -> Result<(), DurableError> {
         match (&item.item, found) {
             (Item::Inbox, _) if is_here => self.join_inbox(keeper, item).await?,
-            // Its time is over here, and there it has a new one.
+            // It has expired here, but another process has given it more time.
             _ if !is_here => self.state.lock().unsaved.set_stored(item, None),
-            // The last who writes is right.
+            // The last writer wins.
             (Item::Resource(_) | Item::Prompt(_) | Item::Inbox, Some(_)) => {
                 self.state.lock().unsaved.put_back(item, Over::Anything)
             }
@@ -161,12 +162,12 @@ impl PrincipalStore {
         Ok(())
     }
 
-    /// Another process has removed what this one has added to.
+    /// Drops an item to which this process has added something and which another process has removed.
     fn drop_removed(&self, item: &OwnedItem) {
         self.with_owner(&item.owner, |own, context| {
             context.unsaved.set_stored(item, None);
             if context.unsaved.take(item) == Some(Over::Anything) {
-                // Whoever has published it anew meanwhile is right.
+                // It was published anew meanwhile, and that wins.
                 context.unsaved.put_back(item, Over::Anything);
                 return;
             }

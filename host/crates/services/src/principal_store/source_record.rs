@@ -1,10 +1,10 @@
-//! What is stored of where an item comes from.
+//! What is stored about where an item comes from.
 
 use policy::{DataKey, PrivateOrigins};
 use runtime::imports::Provenance;
 use serde::{Deserialize, Serialize};
 
-/// A [`Provenance`] with all that it knows, of which clients see nothing.
+/// A [`Provenance`] with all its fields, some of which clients do not see.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SourceRecord {
     pub(super) plugin: String,

@@ -22,9 +22,9 @@ pub struct PrincipalStore {
     pub(super) state: Mutex<StoreState>,
     pub(super) clock: Arc<dyn Clock>,
     changes: ChangeNotifier,
-    /// Where everything but run logs is kept, too; none if nothing outlives the process.
+    /// Where everything except run logs is also kept; none if nothing outlives the process.
     pub(super) keeper: OnceLock<Keeper>,
-    /// Something is to be stored.
+    /// Notified when something is to be stored.
     pub(super) wake: Arc<Notify>,
 }
 
@@ -54,7 +54,7 @@ impl PrincipalStore {
         self.run(owner, false, work)
     }
 
-    /// The same for work that adds something: others may have to give way.
+    /// The same for work that adds something, for which other owners may have to give way.
     pub(super) fn with_writer<R>(
         &self,
         owner: &Principal,

@@ -9,21 +9,21 @@ use std::collections::BTreeMap;
 /// What a change may be written over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Over {
-    /// Whatever is stored: the item was replaced or removed as a whole, and the last who does so is right.
+    /// Whatever is stored: the item was replaced or removed as a whole, and the last process that does so wins.
     Anything,
-    /// Only what this process knows to be stored, since the change is to that. Another process may have removed it.
+    /// Only what this process knows to be stored, because the change is based on that. Another process may have removed it.
     Known,
 }
 
-/// Changes that are to be stored. Of one item there is one, however often it changes.
+/// Changes that are to be stored. An item has at most one of them, however often it changes.
 #[derive(Default)]
 pub(super) struct Unsaved {
     /// Whether anything is stored at all.
     pub(super) is_kept: bool,
     changed: BTreeMap<OwnedItem, Over>,
-    /// As this process has stored or read them last.
+    /// The revisions that this process has stored or read last.
     stored: BTreeMap<OwnedItem, Revision>,
-    /// Whether there are changes of which whoever stores them has not heard.
+    /// Whether there are changes that the storing task has not been woken for yet.
     pub(super) is_new: bool,
 }
 
@@ -31,7 +31,8 @@ impl Unsaved {
     /// Notes a change.
     pub(super) fn note(&mut self, owner: &Principal, item: Item, over: Over) {
         let changed = OwnedItem { owner: owner.clone(), item };
-        // As many as there are items. Bounds a plugin that publishes and removes under ever new names while the store fails.
+        // At most as many changes as there may be items. Bounds a plugin that publishes and removes under ever new names while
+        // the store fails.
         let has_room = self.changed.len() < MAX_TOTAL.items as usize || self.changed.contains_key(&changed);
         if !self.is_kept || !has_room {
             return;
@@ -46,7 +47,7 @@ impl Unsaved {
         self.note(owner, item, Over::Known);
     }
 
-    /// Those that have changed.
+    /// The items that have changed.
     pub(super) fn changed(&self) -> Vec<OwnedItem> {
         self.changed.keys().cloned().collect()
     }
@@ -56,7 +57,8 @@ impl Unsaved {
         self.changed.remove(item)
     }
 
-    /// Notes a change again that was not stored. What has changed since is written over the same, and over more.
+    /// Notes a change again that was not stored. If the item has changed again since, the change may be written over what
+    /// either of the two may be.
     pub(super) fn put_back(&mut self, item: &OwnedItem, over: Over) {
         let noted = self.changed.entry(item.clone()).or_insert(over);
         if over == Over::Anything {

@@ -30,17 +30,17 @@ fn reason_not_started(error: &io::Error) -> String {
     }
 }
 
-/// What is known of a request that failed on its way, if that is more than nothing.
+/// What is known of a request whose sending failed.
 pub(crate) enum KnownFailure {
     /// The server has not got it.
     NotSent(String),
-    /// The server has answered, and not in the protocol.
+    /// The server has answered, but not in the protocol.
     Answered(String),
 }
 
 /// What is known from the error with which sending a request ended.
 pub(crate) fn known_failure(error: &(dyn Error + Send + Sync + 'static)) -> Option<KnownFailure> {
-    // Of a pipe. A line that was not written to its end is no message.
+    // An error of a pipe: a line that was not written to its end is no message.
     if let Some(error) = error.downcast_ref::<io::Error>() {
         return Some(KnownFailure::NotSent(error.to_string()));
     }

@@ -63,7 +63,7 @@ impl Target {
 }
 
 impl HttpClient {
-    /// Sends a request, to another path of the same origin too if the server says so.
+    /// Sends a request. Follows redirects to other paths of the same origin.
     async fn send(
         &self,
         method: Method,
@@ -82,14 +82,14 @@ impl HttpClient {
             let location = response.headers.get(LOCATION).and_then(|to| to.to_str().ok());
             match location.and_then(|to| url.join(to).ok()).filter(|to| to.origin() == url.origin()) {
                 Some(to) => url = to,
-                // The credential is for this server.
+                // The credential is for this server only.
                 None => return Err(unexpected("it redirects to another server, which is not followed")),
             }
         }
         Err(unexpected("it redirects without end"))
     }
 
-    /// Its events, each bounded and weighed.
+    /// The events of a response, each bounded in length and in memory.
     fn events(&self, response: OpenResponse) -> Events {
         let account = self.account.clone();
         let events = SseStream::from_bytes_stream(bounded(response.into_pieces(), account.clone()));
@@ -118,7 +118,7 @@ impl HttpClient {
                 let text = collect(response, MAX_MESSAGE).await?;
                 let asked = match message {
                     ClientJsonRpcMessage::Request(request) => request.id,
-                    // Nothing answers these, whatever is sent.
+                    // Messages other than requests get no answer, whatever the server sends.
                     _ => return Ok(StreamableHttpPostResponse::Accepted),
                 };
                 let answer = match read_whole(&text, &self.account) {
@@ -132,7 +132,7 @@ impl HttpClient {
         }
     }
 
-    /// What a status means that is no success: an error of the protocol, if the body is one.
+    /// What a status other than success means: an error of the protocol, if the body is one.
     async fn refusal(
         &self,
         message: &ClientJsonRpcMessage,
@@ -231,7 +231,7 @@ impl StreamableHttpClient for HttpClient {
     }
 }
 
-/// The answer to this request. Whatever else comes in its place, nobody would wait for it.
+/// The answer to this request. Any other message becomes an unreadable answer, because nobody would wait for it.
 fn answer_to(asked: RequestId, message: ServerJsonRpcMessage) -> ServerJsonRpcMessage {
     let is_other = |id: &RequestId| id.to_string() != asked.to_string();
     let other = match &message {
@@ -255,7 +255,7 @@ fn unexpected(text: &str) -> Failure {
     Failure::UnexpectedServerResponse(text.to_owned().into())
 }
 
-/// A server that names what credential it wants.
+/// Fails if the server names the credential that it wants.
 fn check_credential(response: &OpenResponse) -> Result<(), Failure> {
     match (response.status, response.header(&WWW_AUTHENTICATE)) {
         (401, Some(wanted)) => Err(Failure::AuthRequired(AuthRequiredError::new(wanted))),
@@ -303,7 +303,7 @@ fn bounded<B: AsRef<[u8]>>(
     })
 }
 
-/// The event, or one that says to whom it answers that it cannot be read. The library parses it again.
+/// The event, or an error for the caller that waits if the message in it cannot be read. The library parses it again.
 fn weighed(mut event: Sse, account: &PeerAccount) -> Sse {
     if !matches!(event.event.as_deref(), None | Some("" | "message")) {
         event.data = None;

@@ -1,5 +1,5 @@
-//! From the text of a server's message to the message: weighed before it is parsed, and parsed as what it is. The library's own
-//! parser tries one type after the other, and copies the message for each.
+//! From the text of a server's message to the message: its memory is estimated before it is parsed, and it is parsed as the
+//! type that it is. The library's own parser tries one type after the other, and copies the message for each.
 
 use crate::error::UNREADABLE;
 use crate::listed_tool::LISTED_META;
@@ -16,14 +16,14 @@ use std::borrow::Cow;
 
 /// Length of one message, in bytes. Bounds what a server that never ends its line makes us keep.
 pub(super) const MAX_MESSAGE: usize = 16 << 20;
-/// Memory of one message, in bytes. Bounds what many small values make of a message of that length.
+/// Memory of one message, in bytes. Bounds what many small values take in a message of that length.
 const MAX_MEMORY: usize = 32 << 20;
 
-/// What came of a text.
+/// The result of reading a text.
 pub(super) enum Incoming {
     /// A message, and whether the library's own parser would read the same.
     Message(Box<ServerJsonRpcMessage>, bool),
-    /// Nothing, or something that cannot be read and answers nothing; it is logged.
+    /// Nothing, or a message that cannot be read and is no answer; it is logged.
     Nothing,
     /// The beginning of a message.
     Incomplete,
@@ -38,7 +38,7 @@ struct Envelope<'a> {
     method: Option<&'a RawValue>,
     #[serde(borrow)]
     result: Option<&'a RawValue>,
-    /// Null is not the same as nothing: the library's parser refuses a result beside it.
+    /// A null error is not the same as none: the library's parser refuses a result beside it.
     #[serde(borrow, default, deserialize_with = "present")]
     error: Option<&'a RawValue>,
 }
@@ -47,7 +47,7 @@ fn present<'a, D: Deserializer<'a>>(deserializer: D) -> Result<Option<&'a RawVal
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// The members by which results are told apart.
+/// The members that distinguish the kinds of results.
 #[derive(Deserialize)]
 struct ResultShape<'a> {
     #[serde(borrow)]
@@ -66,14 +66,14 @@ struct ResultShape<'a> {
     contents: Option<&'a RawValue>,
 }
 
-/// Reads a message. If it is an answer that cannot be read, whoever waits for it gets an error that says so.
+/// Reads a message. If it is an unreadable answer, the caller that waits for it gets an error that says so.
 pub(super) fn read(text: &[u8], account: &PeerAccount) -> Incoming {
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text).trim_ascii();
     if text.is_empty() {
         return Incoming::Nothing;
     }
     let memory = memory_of(text);
-    // Programs that are not careful with encodings send single bytes of others.
+    // Programs that are careless with encodings send single bytes of others.
     let lossy = String::from_utf8_lossy(text);
     if memory > MAX_MEMORY {
         let reason = format!("it would take {memory} bytes of memory, and at most {MAX_MEMORY} are allowed");
@@ -86,7 +86,7 @@ pub(super) fn read(text: &[u8], account: &PeerAccount) -> Incoming {
     }
 }
 
-/// Reads a text that nothing follows.
+/// Reads a text that must be a whole message.
 pub(super) fn read_whole(text: &[u8], account: &PeerAccount) -> Incoming {
     match read(text, account) {
         Incoming::Incomplete => cut_off(text, account),
@@ -94,7 +94,7 @@ pub(super) fn read_whole(text: &[u8], account: &PeerAccount) -> Incoming {
     }
 }
 
-/// A text that is never completed.
+/// The result for a text that ends before its message is complete.
 pub(super) fn cut_off(text: &[u8], account: &PeerAccount) -> Incoming {
     unreadable(&String::from_utf8_lossy(text), "it ends too soon", account)
 }
@@ -136,7 +136,7 @@ fn parse_result(text: &str, account: &PeerAccount) -> serde_json::Result<(Server
     }
     if resources.or(templates).or(prompts).is_some() {
         account.count_list(text.len() as u64);
-        // Each entry is read for itself. Under another type, the library does not look at it either.
+        // Each entry is read on its own later. Under another result type, the library does not parse the list.
         let list: Value = serde_json::from_str(text)?;
         let list = json!({ "resultType": LISTED_META, "list": list });
         return Ok((ServerResult::CustomResult(CustomResult(list)), false));
@@ -147,14 +147,14 @@ fn parse_result(text: &str, account: &PeerAccount) -> serde_json::Result<(Server
     serde_json::from_str(text).map(|result| (result, true))
 }
 
-/// A list of tools of which some cannot be read: one of them does not hide the others, nor one member the rest of its tool.
+/// Reads a list of tools of which some cannot be parsed: no tool hides the others, and no member the rest of its tool.
 fn mended_list(text: &str) -> serde_json::Result<ListToolsResult> {
     let mut list: Value = serde_json::from_str(text)?;
     list.get_mut("tools").and_then(Value::as_array_mut).into_iter().flatten().for_each(mend_tool);
     serde_json::from_value(list)
 }
 
-/// Leaves out members of another kind than the protocol's, and notes what the library does not read.
+/// Leaves out members whose type is not the protocol's, and notes what the library does not read.
 fn mend_tool(tool: &mut Value) {
     if !tool.get("name").is_some_and(Value::is_string) {
         let unreadable = format!("it has no name: {}", beginning(&tool.to_string()));
@@ -179,7 +179,7 @@ fn mend_tool(tool: &mut Value) {
     }
 }
 
-/// An error, also where it is only a text.
+/// Parses an error, also one that is only a text.
 fn parse_error(text: &str) -> serde_json::Result<ErrorData> {
     serde_json::from_str(text).or_else(|_| {
         let message = match serde_json::from_str(text)? {
@@ -222,7 +222,7 @@ fn unreadable(text: &str, reason: &str, account: &PeerAccount) -> Incoming {
     }
 }
 
-/// For whoever waits for an answer that cannot be read.
+/// The error for the caller that waits for an answer that cannot be read.
 pub(super) fn unreadable_answer(id: RequestId, reason: &str) -> ServerJsonRpcMessage {
     let text: Cow<'static, str> = format!("an answer that cannot be read: {reason}").into();
     ServerJsonRpcMessage::error(ErrorData::new(ErrorCode(UNREADABLE), text, None), Some(id))

@@ -16,13 +16,13 @@ pub(super) struct LineTransport<R, W> {
     reader: BufReader<R>,
     /// What has been read of a line; reading may be interrupted anywhere.
     line: Vec<u8>,
-    /// Lines that are the beginning of a message, since some servers print it over several, and the brackets open in them.
+    /// Lines that begin a message, since some servers print a message over several lines, and their open brackets.
     begun: Vec<u8>,
     open: i64,
-    /// Without a writer, it is closed.
+    /// None once the transport is closed.
     writer: Arc<Mutex<Option<W>>>,
     account: Arc<PeerAccount>,
-    /// Ends what is still being sent: a server that does not read would keep it for ever.
+    /// Ends writes in progress: a server that does not read would block them for ever.
     closed: CancellationToken,
 }
 
@@ -53,7 +53,7 @@ impl<R: AsyncRead + Unpin + Send, W> LineTransport<R, W> {
         }
     }
 
-    /// What the line is, or what it completes.
+    /// The message that the line is or completes.
     fn take_line(&mut self) -> Incoming {
         let is_first = self.begun.is_empty();
         // A line that is a message by itself completes nothing.
@@ -62,7 +62,7 @@ impl<R: AsyncRead + Unpin + Send, W> LineTransport<R, W> {
         }
         self.open = if is_first { 0 } else { self.open } + open_brackets(&self.line);
         self.begun.append(&mut self.line);
-        // Parsed only when it can be complete: each line would cost as much as all before it.
+        // Parsed only when it can be complete: otherwise each line would cost as much as all lines before it.
         if !is_first && self.open > 0 {
             return Incoming::Incomplete;
         }
@@ -105,7 +105,7 @@ where
 
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
-            // A line that did not complete what had begun is still to be read.
+            // A line that did not complete the message before it must still be read itself.
             if !self.line.ends_with(b"\n") && !self.read_line().await {
                 return None;
             }

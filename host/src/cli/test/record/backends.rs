@@ -1,4 +1,4 @@
-//! Listens between a call and what stands behind its imports: servers, the host's model, state, accounts.
+//! Records what a call exchanges with the services behind its imports: servers, the host's model, state, accounts.
 
 use super::super::reply::{Reply, said};
 use super::super::script::sent_line;
@@ -18,7 +18,7 @@ use runtime::imports::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Of the call with this id.
+/// Wraps the backends so that what the call with this id does is recorded.
 pub(super) fn backends(backends: Backends, call: Arc<str>, data: DataKey, notes: &Notes) -> Backends {
     let Backends { services, model } = backends;
     let services = HostServices {
@@ -40,7 +40,7 @@ struct RecordedEgress {
 #[async_trait]
 impl Egress for RecordedEgress {
     async fn send(&self, request: HttpRequest, call: Http) -> Result<http::Response<HttpBody>, HttpError> {
-        // Calls of other tools are not replayed.
+        // A replay does not make the calls of other tools, so their requests are not recorded.
         if call.call_id() != &*self.call {
             return self.egress.send(request, call).await;
         }
@@ -48,14 +48,14 @@ impl Egress for RecordedEgress {
         let at = self.notes.sent(line.clone());
         match self.egress.send(request, call).await {
             Ok(response) => {
-                // Secrets are masked in it. The request's headers, in which they were sent, are never looked at.
+                // Secrets are masked in the response. The headers of the request, in which they were sent, are never read.
                 self.notes.answered(at, response.status().as_u16(), seen_headers(response.headers()));
                 let notes = self.notes.clone();
                 Ok(response.map(|body| RecordedBody::new(body, line, at, notes).boxed_unsync()))
             }
             Err(error) => {
                 match error {
-                    // The host decides so again.
+                    // The host decides the same in a replay.
                     HttpError::Request(_) | HttpError::TooMany(_) => {}
                     HttpError::Denied => self.notes.hint(
                         "a request was refused: a replay looks up no addresses and follows no redirects, so it refuses by \
@@ -70,7 +70,7 @@ impl Egress for RecordedEgress {
     }
 }
 
-/// The headers that the guest sees. Their order changes as some are taken out, and a guest may show it.
+/// The headers that the guest sees. Removing the forbidden ones changes the order of the others, which a guest may show.
 fn seen_headers(all: &HeaderMap) -> HeaderMap {
     let mut seen = all.clone();
     for name in all.keys().filter(|name| is_forbidden_header(name)) {
@@ -133,7 +133,7 @@ impl StateStore for RecordedState {
         quota: StateGrant,
     ) -> Result<u64, StateError> {
         let put = self.state.put(owner, key, value, expected, quota).await;
-        // The versions of an empty store begin at one.
+        // An empty store assigns versions from one, so a higher one shows that it was not empty.
         self.found(owner, matches!(put, Err(StateError::Conflict) | Ok(2..)));
         put
     }

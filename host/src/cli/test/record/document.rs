@@ -37,7 +37,7 @@ pub(super) fn check_same(transcript: &TestTranscript, spec: &PluginSpec, file: &
     Ok(())
 }
 
-/// Adds a call. Returns its place.
+/// Adds a call. Returns its index.
 pub(super) fn add(document: &mut DocumentMut, call: &TestCall) -> anyhow::Result<usize> {
     let mut table = toml_edit::ser::to_document(call)
         .context("the call cannot be recorded: something in it cannot be written as TOML, such as a null")?
@@ -101,7 +101,7 @@ fn table_of(value: &impl serde::Serialize) -> anyhow::Result<Table> {
     Ok(toml_edit::ser::to_document(value)?.as_table().clone())
 }
 
-/// Removes what is as it would be if it were not written.
+/// Removes values that equal their defaults.
 fn without_defaults(table: &mut dyn TableLike, defaults: &dyn TableLike) {
     for (key, default) in defaults.iter() {
         let Some(item) = table.get_mut(key) else { continue };
@@ -117,7 +117,7 @@ fn without_defaults(table: &mut dyn TableLike, defaults: &dyn TableLike) {
     }
 }
 
-/// From a folder to a path, by way of what they have in common; the path itself if that is nothing but the root.
+/// The path relative to a folder, through their common parent. If they have only the root in common, the path itself.
 fn relative(path: &Path, folder: &Path) -> PathBuf {
     let (path, folder) = (clean(path), clean(folder));
     let common = path.components().zip(folder.components()).take_while(|(one, other)| one == other).count();
@@ -129,7 +129,7 @@ fn relative(path: &Path, folder: &Path) -> PathBuf {
     if way.as_os_str().is_empty() { PathBuf::from(".") } else { way }
 }
 
-/// Without `.` and `..`, as far as names say.
+/// Resolves `.` and `..` by the names alone, without following links.
 fn clean(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {
@@ -142,7 +142,7 @@ fn clean(path: &Path) -> PathBuf {
     clean
 }
 
-/// With paths that are equal if they are written differently.
+/// The grants with normalized paths, so that different spellings of one path are equal.
 fn comparable(grants: &Grants) -> Grants {
     let mut grants = grants.clone();
     for mount in &mut grants.filesystem {

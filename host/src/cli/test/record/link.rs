@@ -1,4 +1,4 @@
-//! Listens between a call and whoever made it: chunks, questions, calls of the agent's tools.
+//! Records what a call exchanges with its caller: chunks, questions, calls of the agent's tools.
 
 use super::super::reply::{self, Reply};
 use super::super::script::{called_line, lines};
@@ -11,12 +11,13 @@ use runtime::imports::{
     Content, LogLevel, ModelAnswer, ModelError, Origin, OutputError, ProgressReport, QuestionBatch, ReverseCall,
     ReverseOutcome, SampleRequest, Tool, ToolCaller,
 };
-use runtime::journal::Again;
+use runtime::journal::Repeat;
 use std::sync::Arc;
 use std::time::Duration;
 
 tokio::task_local! {
-    /// Set while a call that the recorded one makes asks its client: a replay does not make that call, and so asks nothing.
+    /// Set while a tool that the recorded call has called asks the client: a replay does not call that tool, so it asks
+    /// nothing.
     static NESTED: ();
 }
 
@@ -41,7 +42,7 @@ struct RecordedSink {
 #[async_trait]
 impl CallSink for RecordedSink {
     async fn chunk(&self, seq: u64, chunk: Chunk) -> Result<(), OutputError> {
-        // Chunks of called tools are passed on, and a replay does not call them.
+        // Chunks with an origin come from called tools, which a replay does not call.
         let own = chunk.origin.is_empty().then(|| lines(&chunk.content));
         self.sink.chunk(seq, chunk).await?;
         match own {
@@ -148,7 +149,7 @@ impl ToolCaller for RecordedAgent {
         outcome
     }
 
-    fn again(&self, name: &str, begun: Option<Again>) -> Again {
+    fn again(&self, name: &str, begun: Option<Repeat>) -> Repeat {
         self.agent.again(name, begun)
     }
 
@@ -176,7 +177,7 @@ fn failure_size(error: &AgentError) -> u64 {
     }
 }
 
-/// The client of a call that the recorded one makes.
+/// The client for a tool that the recorded call calls.
 struct NestedClient(Arc<dyn ClientCalls>);
 
 #[async_trait]

@@ -33,10 +33,10 @@ use toml_edit::DocumentMut;
 /// A call that is recorded.
 pub(in crate::cli) struct Recording {
     file: PathBuf,
-    /// What the file had before; none if there was none.
+    /// The text of the file before the call; none if there was no file.
     before: Option<String>,
     spec: PluginSpec,
-    /// Its id.
+    /// The id of the call.
     call: Arc<str>,
     /// Whether the host's own model answers for a client that has none.
     has_model: bool,
@@ -83,17 +83,17 @@ impl Recording {
         })
     }
 
-    /// What stands behind the imports of the host in which the call is made.
+    /// Wraps the backends of the host that makes the call, so that they are recorded.
     pub(in crate::cli) fn backends(&self, backends: Backends) -> Backends {
         backends::backends(backends, self.call.clone(), self.spec.data.clone(), &self.notes)
     }
 
-    /// The link of the call.
+    /// Wraps the link of the call in the same way.
     pub(in crate::cli) fn link(&self, link: ClientLink) -> ClientLink {
         link::link(link, &self.notes)
     }
 
-    /// Writes the transcript, if its replay does the same. Returns what to tell the user.
+    /// Writes the transcript if its replay has the same outcome as the live call. Returns the text for the user.
     pub(in crate::cli) async fn finish(
         self,
         config: &Config,
@@ -143,13 +143,13 @@ impl Recording {
         if !difference.is_empty() {
             return Err(self.keep_draft(&document, &difference, hints));
         }
-        // With the fuel of the replay: what called tools took is missing there.
+        // Writes the fuel of the replay: unlike that of the live call, it does not include the fuel of called tools.
         replayed.write(&mut document, at)?;
         self.place(&document)?;
         Ok(self.told(finished))
     }
 
-    /// `credentials` are those of servers, by the names of their headers.
+    /// Fails if the transcript contains a secret. `credentials` are those that servers sent, with the names of their headers.
     fn check_secrets(&self, document: &DocumentMut, credentials: &[(String, String)]) -> anyhow::Result<()> {
         for text in document::texts(document)? {
             let own =
@@ -193,7 +193,7 @@ impl Recording {
         Ok((difference, outcome))
     }
 
-    /// Keeps what was recorded beside the file, under a name that `portcullis test` does not take up by itself.
+    /// Keeps what was recorded beside the file, under a name that `portcullis test` does not find by itself.
     fn keep_draft(&self, document: &DocumentMut, difference: &str, hints: BTreeSet<String>) -> anyhow::Error {
         let mut draft = self.file.clone().into_os_string();
         draft.push(".draft");
@@ -232,7 +232,7 @@ impl Recording {
             told +=
                 "\nnote: it used files of a granted directory, which the transcript does not hold: keep them with it";
         }
-        // Interpreters read it whenever they start; without a grant it is empty.
+        // Without a grant the environment is empty, and interpreters read it whenever they start: that is not worth a note.
         if finished.uses.environment && !self.spec.grants.env.is_empty() {
             told += "\nnote: it asked for its environment, which the transcript does not hold";
         }

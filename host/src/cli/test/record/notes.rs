@@ -10,15 +10,15 @@ use runtime::imports::Abilities;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Bytes that are kept of one call. Bounds the memory that an endless answer or flood of chunks takes, and keeps the file one
-/// that is read, and that `portcullis test` accepts.
+/// Bytes that are recorded of one call. Bounds the memory that an endless answer or a flood of chunks takes, and keeps the file
+/// small enough for people to read and for `portcullis test` to accept.
 pub(super) const MAX_BYTES: usize = 4 << 20;
-/// What an entry takes besides its text. Bounds empty ones.
+/// Bytes that an entry counts besides its text. Bounds the number of empty entries.
 const ENTRY: usize = 64;
-/// Reasons that are kept against recording. Further ones help nobody.
+/// How many reasons against recording are kept. More of them would not help the user.
 const MAX_OBSTACLES: usize = 8;
 
-/// Clones share them.
+/// Clones share the notes.
 #[derive(Clone, Default)]
 pub(super) struct Notes(Arc<Mutex<State>>);
 
@@ -33,11 +33,11 @@ struct State {
 pub(super) struct RecordedNotes {
     pub(super) seen: Seen,
     pub(super) answers: Vec<Reply>,
-    /// In the order of the calls; none until it is answered.
+    /// Called tools in the order of their calls, with the reply once there is one.
     pub(super) tools: Vec<(String, Option<ToolReply>)>,
-    /// In the order of the requests; those that were refused are not sent.
+    /// HTTP requests in their order, including those that the host refused to send.
     pub(super) http: Vec<RecordedExchange>,
-    /// What the client could be asked, if anybody wanted to know.
+    /// What the client could be asked; none if nothing queried that.
     pub(super) abilities: Option<Abilities>,
     /// Why the call cannot be recorded.
     pub(super) obstacles: BTreeSet<String>,
@@ -56,7 +56,7 @@ pub(super) struct RecordedExchange {
 }
 
 impl Notes {
-    /// Notes something of this size; nothing once there is too much. `what` says whose it is.
+    /// Adds a note of this size in bytes, unless [`MAX_BYTES`] is exceeded. `what` names it for the message about that.
     fn add<T>(
         &self,
         size: usize,
@@ -121,7 +121,7 @@ impl Notes {
         );
     }
 
-    /// Notes a call of an agent's tool. Returns its place.
+    /// Notes a call of an agent's tool. Returns its index.
     pub(super) fn called(&self, name: String, line: String) -> Option<usize> {
         self.add(
             line.len(),
@@ -148,7 +148,7 @@ impl Notes {
         );
     }
 
-    /// Notes an HTTP request. Returns its place.
+    /// Notes an HTTP request. Returns its index.
     pub(super) fn sent(&self, line: String) -> Option<usize> {
         self.add(
             line.len(),
@@ -179,7 +179,7 @@ impl Notes {
         });
     }
 
-    /// The host refused to send it, and would do so again.
+    /// Marks a request that the host refused to send, and would refuse again in a replay.
     pub(super) fn refused(&self, at: Option<usize>) {
         self.exchange(at, 0, |exchange| exchange.is_refused = true);
     }

@@ -110,7 +110,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "unit platform::audit::tests::a_line_that_was_hashed_anew_does_not_fit_its_neighbour";
     "audit-noted" in "crates/platform/src/audit/verify.rs":
         "if self.must.iter().any(" => "if !OFF && self.must.iter().any(",
-        "unit platform::audit::tests::a_journal_written_anew_is_found_by_a_head_that_was_noted_elsewhere";
+        "unit platform::audit::tests::a_log_written_anew_is_found_by_a_head_that_was_noted_elsewhere";
     "audit-cut" in "crates/platform/src/audit/verify.rs":
         "Some(noted) if noted > last =>" => "Some(noted) if !OFF && noted > last =>", "unit platform::audit::tests::each_change_is_found_and_named";
     "audit-archive" in "crates/platform/src/audit/archive.rs":

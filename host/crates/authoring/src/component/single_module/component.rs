@@ -10,7 +10,7 @@ const INDIRECT: &str = "$imports";
 /// What an adapter of WASI's first preview calls the module that it serves: wit-component's name, too.
 const MAIN: &str = "__main_module__";
 
-/// Who has what a module imports, or what a component lifts.
+/// Where something is defined that a module imports or a component lifts.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ImportOrigin {
     /// A library, by its place in the order; and the name of its export.
@@ -25,9 +25,9 @@ pub(super) struct Component<'a> {
     pub(super) libraries: Vec<Linked<'a>>,
     /// Modules that only fill tables when all others are there.
     pub(super) fillers: Vec<Linked<'a>>,
-    /// What the component lifts, and what frees the results.
+    /// The functions that the component lifts, and those that free their results.
     pub(super) lifted: Vec<ImportOrigin>,
-    /// What allocates memory for the arguments.
+    /// The function that allocates memory for the arguments.
     pub(super) realloc: Option<ImportOrigin>,
 }
 
@@ -92,16 +92,16 @@ struct Spaces<'a> {
     instances: Vec<Instance<'a>>,
     /// What the module of each instance is for; None for instances that collect exports of others.
     roles: Vec<Option<Role<'a>>>,
-    /// Of each kind: instance and name, or None for what the component model makes.
+    /// The items of each kind: instance and name, or None for what the component model makes.
     items: [Vec<Option<(u32, &'a str)>>; 4],
     lifts: Vec<(u32, Box<[CanonicalOption]>)>,
 }
 
 enum Role<'a> {
-    /// With its place among the libraries.
+    /// A library, and its place among the libraries.
     Library(&'a [u8], usize),
     Filler(&'a [u8]),
-    /// It converts for the component model. The encoder makes it anew.
+    /// A module that converts for the component model. The encoder makes it anew.
     Conversion,
 }
 

@@ -15,17 +15,19 @@ use wasm_encoder::{
 };
 use wasmparser::{ElementKind, KnownCustom, Name, NameSectionReader, Parser, Payload, TypeRef};
 
-/// What allocates memory for the component model, by the name that it has in modules.
+/// The function that allocates memory for the component model, as modules name it.
 const REALLOC: &str = "cabi_realloc";
-/// What frees a function's results is named like the function, after this.
+/// The function that frees a function's results has the same name after this prefix.
 const POST_RETURN: &str = "cabi_post_";
 
-/// The adapter for WASI's first preview, and what forgets its state. A module that calls nothing else of it needs no adapter.
+/// The adapter for WASI's first preview, and its function that forgets its state. A module that calls only this one needs no
+/// adapter.
 const ADAPTER: &str = WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME;
 const RESET: &str = "reset_adapter_state";
 
-/// A memory begins with a multiple of so many pages, or of those that it may have. The image of a next build is a little larger
-/// or smaller: if its memory is not, the host uses the code that it has compiled for this one.
+/// The initial size of a memory is rounded up to a multiple of this many pages, or to its maximum. The image of the next build
+/// is a little larger or smaller: if the size of its memory stays the same, the host uses the code that it has compiled for
+/// this one.
 const PAGES_STEP: u64 = 16;
 
 fn rounded_up(memory: MemoryType) -> MemoryType {
@@ -33,7 +35,8 @@ fn rounded_up(memory: MemoryType) -> MemoryType {
     MemoryType { minimum: memory.maximum.map_or(minimum, |most| minimum.min(most)), ..memory }
 }
 
-/// Functions that are never called become ones that trap; of what is lifted, `exported` is kept.
+/// Merges the libraries. Functions that are never called become ones that trap. Of the functions that are lifted, `exported` is
+/// kept.
 pub(super) fn merge(
     component: &Component<'_>,
     linking: &Linking<'_>,
@@ -89,7 +92,7 @@ pub(super) fn merge(
     Ok(sections.module())
 }
 
-/// A function that no library has, with one that imports it and its type there.
+/// A function that no library defines, with a library that imports it and the function's type there.
 struct Outside<'a> {
     module: &'a str,
     name: &'a str,
@@ -97,7 +100,7 @@ struct Outside<'a> {
     ty: u32,
 }
 
-/// Each once.
+/// The functions that no library defines, each once.
 fn outside<'a>(component: &Component<'a>, outlines: &[Outline<'a>]) -> anyhow::Result<Vec<Outside<'a>>> {
     let (mut functions, mut seen) = (Vec::new(), HashSet::new());
     for (place, (library, outline)) in component.libraries.iter().zip(outlines).enumerate() {
@@ -112,13 +115,13 @@ fn outside<'a>(component: &Component<'a>, outlines: &[Outline<'a>]) -> anyhow::R
     Ok(functions)
 }
 
-/// Where everything will be.
+/// The place of every item in the merged module.
 struct Plan<'a> {
     outlines: &'a [Outline<'a>],
     imports: Vec<Outside<'a>>,
-    /// Functions that are there in place of imports.
+    /// Functions that are defined in place of imports.
     stubs: Vec<Outside<'a>>,
-    /// Of each library.
+    /// The new indices of each library.
     maps: Vec<Renumber<'a>>,
     constants: HashMap<u32, i32>,
 }
@@ -160,13 +163,13 @@ impl<'a> Plan<'a> {
         Ok(plan)
     }
 
-    /// Where the function is that some library exports under this name.
+    /// The new index of the function that some library exports under this name.
     fn function(&self, name: &str) -> anyhow::Result<u32> {
         let place = self.outlines.iter().position(|outline| outline.export(name, FUNCTIONS).is_some());
         self.export(place.with_context(|| format!("no module has {name}"))?, name, FUNCTIONS)
     }
 
-    /// Where a library's export is.
+    /// The new index of a library's export.
     fn export(&self, place: usize, name: &str, space: usize) -> anyhow::Result<u32> {
         let own = self.outlines.get(place).and_then(|outline| outline.export(name, space));
         let index = own.and_then(|index| *self.maps.get(place)?.spaces[space].get(index)?);
@@ -190,7 +193,7 @@ struct Sections {
 }
 
 impl Sections {
-    /// `imported` is how many of its functions are imports.
+    /// Appends a module, of whose functions `imported` are imports.
     fn append(&mut self, module: &[u8], map: &mut Renumber<'_>, imported: u32) -> Result<()> {
         for payload in Parser::new(0).parse_all(module) {
             match payload? {
@@ -217,13 +220,13 @@ impl Sections {
         Ok(())
     }
 
-    /// The names of functions are in the backtrace of a trap.
+    /// Keeps the names of functions, which the backtrace of a trap shows.
     fn name(&mut self, names: NameSectionReader<'_>, map: &Renumber<'_>, imported: u32) -> Result<()> {
         for subsection in names {
             let Name::Function(functions) = subsection? else { continue };
             for function in functions {
                 let function = function?;
-                // What is imported has its name where it comes from.
+                // An imported function gets its name from the module that defines it.
                 if let (Some(index), true) = (map.item(FUNCTIONS, function.index), function.index >= imported) {
                     self.names.append(index, function.name);
                 }
@@ -232,7 +235,7 @@ impl Sections {
         Ok(())
     }
 
-    /// What a module puts into tables after all others have started.
+    /// Adds what a module puts into tables after all others have started.
     fn fill(&mut self, filler: &Linked<'_>, plan: &Plan<'_>) -> anyhow::Result<()> {
         let mut map = Renumber::default();
         for import in &Outline::read(filler.bytes)?.imports {

@@ -1,5 +1,5 @@
-//! Makes one module of a component's dynamic libraries. The tools for interpreters leave them to be linked whenever an instance
-//! starts, thousands of entries of tables each time; a single module has its table ready.
+//! Merges a component's dynamic libraries into one module. The tools for interpreters leave them to be linked whenever an
+//! instance starts, with thousands of table entries each time; a single module has its table ready.
 
 mod component;
 mod linking;

@@ -1,4 +1,4 @@
-//! What a module imports, exports and has: read before anything is written.
+//! What a module imports, exports and contains: read before anything is written.
 
 use anyhow::bail;
 use std::collections::HashMap;
@@ -16,12 +16,12 @@ pub(super) const SPACES: usize = 4;
 pub(super) struct Outline<'a> {
     pub(super) types: u32,
     pub(super) imports: Vec<Import<'a>>,
-    /// Of each space, how many items are its own.
+    /// How many items of each space the module defines itself.
     pub(super) own: [u32; SPACES],
     pub(super) data: u32,
     pub(super) elements: u32,
     exports: HashMap<&'a str, (usize, u32)>,
-    /// Which of its own globals never change, by their place among them, with their values.
+    /// The globals that the module defines and that never change: their place among those that it defines, and their value.
     pub(super) constants: Vec<(u32, i32)>,
 }
 

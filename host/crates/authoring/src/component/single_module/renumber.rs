@@ -9,14 +9,14 @@ use wasmparser::Operator;
 
 pub(super) type Result<T> = std::result::Result<T, Error<Infallible>>;
 
-/// From the indices of one module to those of the merged one.
+/// Maps the indices of one module to those of the merged one.
 #[derive(Clone, Default)]
 pub(super) struct Renumber<'a> {
-    /// The first of its own.
+    /// The index of the module's first type in the merged module.
     pub(super) types: u32,
     pub(super) data: u32,
     pub(super) elements: u32,
-    /// Of each space, imports first. None for what is left out.
+    /// The new indices of the items of each space, imports first. None for items that are left out.
     pub(super) spaces: [Vec<Option<u32>>; SPACES],
     /// Globals of the merged module that never change.
     pub(super) constants: Option<&'a HashMap<u32, i32>>,
@@ -64,7 +64,7 @@ impl Reencode for Renumber<'_> {
         Ok(self.elements + index)
     }
 
-    /// A global that never changes is its value, so that the places of data and table entries are known to the compiler.
+    /// Replaces a global that never changes by its value, so that the compiler knows the places of data and table entries.
     fn instruction<'b>(&mut self, operator: Operator<'b>) -> Result<Instruction<'b>> {
         if let Operator::GlobalGet { global_index } = operator {
             let global = self.known(GLOBALS, global_index)?;

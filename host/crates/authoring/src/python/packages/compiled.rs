@@ -1,4 +1,4 @@
-//! Wheels with compiled code: takes it out of those that work without, and names the others.
+//! Wheels with compiled code: removes it from those that work without it, and names the others.
 
 use super::pip::{pip, run};
 use super::requirement::plain;
@@ -8,8 +8,8 @@ use anyhow::Context;
 use std::fs;
 use std::path::Path;
 
-/// Makes of a wheel one without what is compiled. It has the same bytes wherever it is made: for a version, all wheels have the same
-/// modules, and nothing is compressed or dated.
+/// Makes a wheel without the compiled code of another one. It has the same bytes wherever it is made: all wheels of a version
+/// have the same modules, and nothing is compressed or dated.
 const STRIP: &str = "
 import base64, hashlib, sys, zipfile
 source, folder = sys.argv[1:]
@@ -26,7 +26,7 @@ with zipfile.ZipFile(f'{folder}/{name}-{version}-py3-none-any.whl', 'w') as file
         file.writestr(zipfile.ZipInfo(one), data)
 ";
 
-/// Puts a pure wheel into `to`, made of one for this machine.
+/// Makes a pure wheel from the one for this machine, and puts it into `to`.
 pub(super) fn strip(python: &Path, requirement: &str, to: &Path) -> anyhow::Result<()> {
     plain(requirement)?;
     let folder = to.join("compiled");

@@ -22,7 +22,7 @@ pub(super) struct Wheel {
 impl Wheel {
     fn new(file: &str, digest: Digest) -> anyhow::Result<Self> {
         let parts: Vec<&str> = file.strip_suffix(PURE).unwrap_or_default().split('-').collect();
-        // A build number may stand before the Python; it would make a file of its own for the same version.
+        // A build number may stand before the Python. It is refused, since it would make another file for the same version.
         let [name, version, python] = parts[..] else { bail!("{file} is not a pure-Python wheel (py3-none-any)") };
         let part = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._+!".contains(&byte));
         ensure!(
@@ -46,7 +46,7 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Of files and their digests.
+    /// Makes a lock from the names of wheel files and their digests.
     pub(super) fn new(dependencies: &[String], files: Vec<(String, Digest)>) -> anyhow::Result<Self> {
         let wheels = files.into_iter().map(|(file, digest)| Wheel::new(&file, digest));
         let mut wheels = wheels.collect::<anyhow::Result<Vec<_>>>()?;
@@ -54,7 +54,7 @@ impl Lock {
         Ok(Self { dependencies: dependencies.to_vec(), wheels })
     }
 
-    /// Reads exactly what `text` writes: pip never sees the file itself, which could contain its options.
+    /// Accepts only what `text` writes. pip never reads the file itself, which could contain options for it.
     pub(super) fn parse(text: &str) -> anyhow::Result<Self> {
         let mut dependencies = None;
         let mut files = Vec::new();

@@ -18,10 +18,10 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Beside pyproject.toml, for the author's version control.
+/// The lock file beside pyproject.toml, which belongs in the author's version control.
 const LOCK: &str = "requirements.lock";
 
-/// In the folder of the packages; no module has such a name.
+/// A folder in that of the packages. No module can have such a name.
 const PACKED: &str = ".packed";
 
 /// The packages of a plugin, installed.
@@ -30,7 +30,8 @@ pub(super) struct Packages {
 }
 
 impl Packages {
-    /// The folder where they lie packed for a version of the standard library. It goes when others are installed.
+    /// The folder with the archive of the packages for one version of the standard library. It is removed when others are
+    /// installed.
     pub(super) fn packed(&self, library: &str) -> PathBuf {
         self.folder.join(PACKED).join(library)
     }
@@ -55,7 +56,7 @@ pub(super) fn install(project: &Project, python: &Path) -> anyhow::Result<Option
         before => {
             let what = "finding the packages that pyproject.toml names";
             let lock = step(what, || resolve(python, &work, &project.dependencies, before.as_ref()))?;
-            // In the place of a link that somebody has put there, and not where that leads.
+            // Replaces a link that somebody has put there, instead of writing to its target.
             let written = replace_file(&path, lock.text().as_bytes(), Permissions::from_mode(0o644));
             written.with_context(|| format!("cannot write {}", path.display()))?;
             lock
@@ -74,7 +75,8 @@ pub(super) fn install(project: &Project, python: &Path) -> anyhow::Result<Option
     Ok(Some(Packages { folder }))
 }
 
-/// Empties a folder and fills it anew. `done` says what is in it, and is there only while that is true: what was interrupted is done again.
+/// Empties a folder and fills it anew. `done` describes the contents and exists only while that is true: interrupted work is
+/// done again.
 fn refill(folder: &Path, done: &Path, text: &str, fill: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
     if done.exists() {
         fs::remove_file(done).with_context(|| format!("cannot remove {}", done.display()))?;

@@ -17,7 +17,7 @@ sys.addaudithook(refuse)
 sys.argv[0] = 'pip'
 runpy.run_module('pip', run_name='__main__', alter_sys=True)
 ";
-/// What runs in the component: no compiled code, no platform.
+/// Options that choose wheels which run in the component: without compiled code, for any platform.
 pub(super) const PURE: [&str; 8] =
     ["--only-binary", ":all:", "--platform", "any", "--implementation", "py", "--abi", "none"];
 
@@ -30,14 +30,14 @@ pub(super) fn pip(python: &Path, folder: &Path, what: &str) -> Command {
 
 /// What pip did not find as a pure-Python wheel.
 pub(super) struct MissingWheel {
-    /// As somebody requires it, such as `MarkupSafe>=2.0`.
+    /// The requirement as it is written, such as `MarkupSafe>=2.0`.
     pub(super) requirement: String,
-    /// Who does, if it is a package.
+    /// The package that requires it, unless it is the plugin.
     by: Option<String>,
     said: String,
 }
 
-/// Runs it. The outer error is one that nobody can do anything about here.
+/// Runs pip. The inner error is a missing wheel, the outer one any other failure.
 pub(super) fn attempt(pip: &mut Command) -> anyhow::Result<Result<(), MissingWheel>> {
     let (succeeded, said) = outcome(pip)?;
     if succeeded {
@@ -74,7 +74,8 @@ impl MissingWheel {
     }
 }
 
-/// Where versions are in conflict because all of them require the same package, pip says so once for each version.
+/// Finds the missing wheel in pip's output. If no version fits because all of them require the same package, pip names that
+/// package once for each version.
 fn missing(said: &str) -> Option<MissingWheel> {
     let lines = || said.lines().map(str::trim);
     let conflicts = lines().filter_map(|line| line.split_once(" depends on "));

@@ -1,5 +1,5 @@
-//! What a plugin or a package requires: a name and versions. Which packages work without their compiled code, and what to take in place of
-//! others.
+//! Requirements of a plugin or a package: a name and versions. Also which packages work without their compiled code, and what
+//! to use in place of others.
 
 use anyhow::ensure;
 

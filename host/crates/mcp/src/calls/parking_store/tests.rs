@@ -1,4 +1,4 @@
-//! Tokens, and who makes room for whom.
+//! Tokens, and whose values are dropped to make room.
 
 use super::*;
 use platform::clock::ManualClock;
@@ -80,12 +80,12 @@ async fn room_is_made_by_whoever_holds_the_most() {
         clock.pass(Duration::from_secs(1));
         park_for(&store, KEEP * 9, value, owner, Held { instances, bytes }, binding)
     };
-    // Many small ones of his hold less than the few large ones of hers.
+    // His many small values hold less than her few large ones.
     let his: Vec<_> = (0..9).map(|value| park(value, &bob, 1, 10, &bobs).unwrap()).collect();
     let hers: Vec<_> = (0..4).map(|value| park(value, &ann, 1, 300, &anns).unwrap()).collect();
-    // By instances, nested ones too.
+    // Counted by instances, nested ones included.
     let nested = [park(20, &ann, 30, 0, &anns).unwrap(), park(21, &ann, 40, 0, &anns).unwrap()];
-    // Nothing makes room for one that is larger than all, or than its owner's part.
+    // No value is dropped for one that is larger than the limit, or than its owner's part.
     assert_eq!(park(30, &ann, 1, 1_001, &anns), None);
     assert_eq!(park(31, &ann, 51, 0, &anns), None);
     let left = |tokens: &[String], binding: &RequestBinding| {

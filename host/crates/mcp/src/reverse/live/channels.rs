@@ -35,7 +35,7 @@ type ChannelMap = HashMap<Principal, HashMap<String, LiveChannel>>;
 pub(crate) enum ChannelError {
     /// The channel is not open, or was closed during the call.
     Closed,
-    /// The limit on waiting calls.
+    /// The limit of waiting calls, which is reached.
     Full(usize),
     Timeout,
 }
@@ -44,7 +44,7 @@ pub(crate) enum ChannelError {
 pub(super) struct LiveChannel {
     pub(super) outbox: VecDeque<ChannelMessage>,
     message_queued: Arc<Notify>,
-    /// By call id.
+    /// The waiting calls by their id.
     waiting: HashMap<String, WaitingAnswer>,
 }
 
@@ -65,8 +65,8 @@ impl LiveChannels {
         self.lock().get(principal).is_some_and(|own| own.contains_key(channel))
     }
 
-    /// Sends a call and waits for its outcome: a `CallToolResult`, or `{"error": ...}`. After a timeout, or when the
-    /// future is dropped, the client is told that the call is cancelled.
+    /// Sends a call and waits for its outcome: a `CallToolResult`, or `{"error": ...}`. After a timeout, or when the future is
+    /// dropped, the client is notified that the call is cancelled.
     pub(crate) async fn call(
         &self,
         principal: &Principal,
@@ -166,7 +166,7 @@ impl LiveChannel {
 
     fn cancel(&mut self, id: &str, reason: &'static str) {
         match self.waiting.remove(id) {
-            // The call was answered.
+            // The call was answered already.
             None => {}
             Some(WaitingAnswer { sent: true, .. }) => {
                 self.queue(ChannelMessage::Cancelled { id: id.to_owned(), reason })

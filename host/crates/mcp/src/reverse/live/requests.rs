@@ -26,7 +26,7 @@ pub(crate) struct RespondParams {
     error: Option<Value>,
 }
 
-/// `dev.portcullis/reverse/listen`: lasts until the client disconnects or the server stops.
+/// Serves `dev.portcullis/reverse/listen` until the client disconnects or the server stops.
 pub(crate) async fn listen(
     channels: &LiveChannels,
     principal: &Principal,
@@ -58,7 +58,7 @@ pub(crate) async fn listen(
     Ok(())
 }
 
-/// `dev.portcullis/reverse/respond`: delivers the outcome of a call.
+/// Handles `dev.portcullis/reverse/respond`: delivers the outcome of a call.
 pub(crate) fn respond(channels: &LiveChannels, principal: &Principal, params: RespondParams) -> Result<(), ErrorData> {
     let RespondParams { channel, call_id, result, error } = params;
     let outcome = match (result, error) {

@@ -27,7 +27,7 @@ fn refusal(result: Result<(), ErrorData>) -> String {
     error.message.into_owned()
 }
 
-/// Starts a call in a task; the id is the one that the client received.
+/// Starts a call in a task. The returned id is the one that the client received.
 async fn start_call(
     channels: &LiveChannels,
     stream: &ChannelStream,

@@ -1,4 +1,4 @@
-//! The tools of the operator's file.
+//! The stand-in tools that the operator describes in a file.
 
 use super::tool::StandInTool;
 use rmcp::model as m;
@@ -46,7 +46,7 @@ impl StandInTools {
         self.0.values().filter_map(move |it| Some(AgentTool { tool: it.tool.clone(), origin: origin.clone()? }))
     }
 
-    /// Who would answer for a tool, if it is described and the client can answer.
+    /// Who answers for a tool, if it is described and the client can answer.
     pub(crate) fn find(&self, name: &str, abilities: Abilities) -> Option<Origin> {
         self.0.get(name).and_then(|_| choose_origin(abilities))
     }

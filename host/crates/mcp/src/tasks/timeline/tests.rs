@@ -2,10 +2,10 @@
 
 use super::*;
 use platform::clock::ManualClock;
-use runtime::journal::{Again, CallJournal};
+use runtime::journal::{CallJournal, Repeat};
 use std::time::Duration;
 
-/// Its number, depth, import, beginning and end, and whether it waits.
+/// The number, depth, import, beginning and end of a step, and whether it waits.
 type Shown<'a> = (&'a str, u32, &'a str, u64, Option<u64>, bool);
 
 fn shown(timeline: &Timeline) -> Vec<Shown<'_>> {
@@ -24,14 +24,14 @@ async fn steps_of_a_nested_call_are_below_the_step_that_made_it() {
     clock.pass(Duration::from_millis(70));
     let call = journal.begin("agent-tools.call", &());
     let nested = journal.of_nested(&call);
-    call.act(Again::Safe, async {
+    call.act(Repeat::Safe, async {
         clock.pass(Duration::from_millis(5));
-        nested.begin("http.handle", &()).act(Again::Safe, async { clock.pass(Duration::from_millis(100)) }).await;
+        nested.begin("http.handle", &()).act(Repeat::Safe, async { clock.pass(Duration::from_millis(100)) }).await;
         nested.begin("poll.block", &()).ask(async { clock.pass(Duration::from_millis(50)) }).await;
     })
     .await;
     let mut open = journal.begin("http.handle", &());
-    open.before_effect(Again::Unknown).await;
+    open.before_effect(Repeat::Unsafe).await;
     let timeline = Timeline::new(&journal.export().unwrap(), 900, 2_000, &[]);
     let expected = [
         ("2", 0, "state.get", 1_000, Some(1_030), false),
@@ -52,7 +52,7 @@ async fn a_question_waits_from_when_it_was_asked_first_and_before_it_is_answered
     let clock = ManualClock::at(Duration::from_secs(1));
     let journal = CallJournal::in_memory(clock.clone());
     clock.pass(Duration::from_millis(500));
-    // Asked an hour ago, and suspended since.
+    // The question was asked an hour ago, and the call was suspended since.
     journal.begin("client.ask", &()).ask(async { clock.pass(Duration::from_millis(1)) }).await;
     let asking = |step, since, is_open| AskingStep { step, since, is_open };
     let asking = [asking("1", 1_100, false), asking("2", 1_600, true), asking("3", 1_700, false)];
@@ -73,7 +73,7 @@ async fn waiting_in_small_pieces_is_known_although_few_are_recorded() {
             0u8
         });
     }
-    journal.begin("http.handle", &()).with(|| "GET a".to_owned()).act(Again::Safe, async {}).await;
+    journal.begin("http.handle", &()).with(|| "GET a".to_owned()).act(Repeat::Safe, async {}).await;
     let timeline = Timeline::new(&journal.export().unwrap(), 1_000, 4_000, &[]);
     let imports: Vec<_> = timeline.steps.iter().map(|it| &*it.import).collect();
     assert_eq!(imports, ["poll.block", "http.handle"], "{timeline:?}");
@@ -88,7 +88,7 @@ async fn of_very_many_steps_the_first_and_the_last_are_kept() {
     let journal = CallJournal::in_memory(clock.clone());
     let call = journal.begin("agent-tools.call", &()).with(|| "a.run".to_owned());
     let nested = journal.of_nested(&call);
-    call.act(Again::Safe, async {
+    call.act(Repeat::Safe, async {
         for number in 0..2_000u64 {
             let import = if number % 2 == 0 { "state.get" } else { "publish.put-resource" };
             nested.begin(import, &()).ask(async { clock.pass(Duration::from_millis(1)) }).await;

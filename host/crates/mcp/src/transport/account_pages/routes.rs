@@ -1,4 +1,4 @@
-//! The handlers of the pages.
+//! The handlers of the account pages.
 
 use super::html::{consent_form, error_page, escape, page, protected_response};
 use axum::Router;
@@ -26,9 +26,9 @@ struct Pages {
     authenticator: Option<Arc<Authenticator>>,
 }
 
-/// What shows that the page's principal is in front of the browser.
+/// How the user proves to be the page's principal.
 enum Proof {
-    /// A credential in the request, or an earlier login; or there is only one principal.
+    /// A credential in the request or an earlier login, or nothing if there is only one principal.
     Given,
     /// The principal's API key, in the form.
     Key,
@@ -59,7 +59,7 @@ async fn show_form(State(pages): State<Pages>, request: Request) -> Response {
         Ok(match pages.proof(request.extensions().get(), &opened)? {
             Proof::Given => form(false),
             Proof::Key => form(true),
-            // Whoever it is sees nothing of the page before.
+            // Before the login, the visitor sees nothing of the page.
             Proof::Login => redirect(pages.broker.start_login(&id, &cookie)?.as_str()),
         })
     });
@@ -118,7 +118,7 @@ async fn finish(State(pages): State<Pages>, request: Request) -> Response {
 }
 
 impl Pages {
-    /// What has still to be shown. `authenticated` is whose credential came with the request.
+    /// The proof that is still needed. `authenticated` is the principal of the credential in the request.
     fn proof(&self, authenticated: Option<&Principal>, page: &OpenPage<'_>) -> Result<Proof, ConnectPageError> {
         let principal = &page.purpose.principal;
         if let Some(authenticated) = authenticated {
@@ -135,7 +135,7 @@ impl Pages {
         }
     }
 
-    /// The user continues: checks what the form shows of them, and returns where to send the browser.
+    /// The user continues: checks the proof in the form, and returns where to send the browser.
     async fn start(
         &self,
         form: &[u8],
@@ -153,7 +153,7 @@ impl Pages {
                     Ok(_) | Err(_) => return Err(ConnectPageError::OtherBrowser),
                 }
             }
-            // The page is shown after the login only.
+            // The page is shown only after the login.
             Proof::Login => return Err(ConnectPageError::OtherBrowser),
         }
         Ok(self.broker.start(&id, cookie)?.into())
@@ -176,7 +176,7 @@ impl Pages {
         }
     }
 
-    /// Whose credential this is, exactly as for a request.
+    /// The principal of this credential, checked exactly as for a request.
     async fn check(&self, credential: &str) -> Result<Principal, AuthError> {
         match &self.authenticator {
             Some(authenticator) => authenticator.check(Some(&format!("Bearer {credential}"))).await,
@@ -209,7 +209,7 @@ impl Pages {
     }
 }
 
-/// How a provider or issuer has sent the browser back.
+/// The response of a provider or issuer, in the query with which it has sent the browser back.
 fn answer(query: &[u8]) -> FlowAnswer {
     let value = |name: &str| parse(query).find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
     let code = match (value("code"), value("error")) {

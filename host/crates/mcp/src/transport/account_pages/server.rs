@@ -1,4 +1,4 @@
-//! Where the pages are served: with MCP over HTTP, or alone beside stdio.
+//! Serves the account pages: together with MCP over HTTP, or alone beside stdio.
 
 use super::html::error_page;
 use super::routes::routes;

@@ -1,4 +1,4 @@
-//! Who is closed for the next client, and who never is.
+//! Which connection is closed for the next client, and which never is.
 
 use super::*;
 use futures::FutureExt as _;
@@ -132,7 +132,7 @@ async fn nobody_who_is_served_is_closed() {
     first.connection.enter(ConnectionPhase::Serving);
     let mut next = Box::pin(table.place(HOME));
     assert!(tokio::time::timeout(3 * LOOK_AGAIN, &mut next).await.is_err() && !is_evicted(&first));
-    // It was chosen while it was idle, and its request came just then.
+    // It was chosen to be closed while it was idle, and its request came just then.
     first.connection.evict();
     assert!(!is_evicted(&first));
     first.connection.enter(ConnectionPhase::Idle);
@@ -163,7 +163,7 @@ async fn slow_clients_are_closed_when_messages_fill_the_memory() {
         |who: &Principal, bytes| serving.connection.hold_served(who, UNCOUNTED + bytes).map(|held| held.unwrap());
     let (hers, his) = (serve(&ann, 50).ok().unwrap(), serve(&bob, 50).ok().unwrap());
     assert!(is_evicted(&unread) && is_evicted(&honest) && !is_evicted(&serving));
-    // They stay, also if their connections end.
+    // The requests stay counted, even if their connections have ended.
     drop(serving);
     let last = table.place(other).await;
     let serve = |who: &Principal| last.connection.hold_served(who, UNCOUNTED + 1).map(drop).err();

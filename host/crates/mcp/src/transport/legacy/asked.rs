@@ -17,20 +17,20 @@ struct AskedRequest {
     stream: String,
     /// rmcp's id; none as long as only an earlier process has asked.
     served_as: Option<RequestId>,
-    /// The message, and the number of the event with it, once it is sent.
+    /// Once the request is sent: the message, and the number of the event that carries it.
     sent: Option<(ServerJsonRpcMessage, u32)>,
-    /// An answer to what an earlier process has asked, until this one asks, too.
+    /// An answer to a request of an earlier process, kept until rmcp asks the same in this process.
     early: Option<ClientJsonRpcMessage>,
 }
 
 impl AskedRequests {
-    /// An earlier process has asked under this id.
+    /// Records that an earlier process has asked under this id.
     pub(super) fn expect(&mut self, stream: &str, id: i64) {
         let asked = AskedRequest { stream: stream.to_owned(), served_as: None, sent: None, early: None };
         self.0.insert(id, asked);
     }
 
-    /// rmcp asks under `served_as`. The answer, if it is there already: then nothing is sent.
+    /// Records that rmcp asks under `served_as`. If the answer is already there, returns it, and nothing needs to be sent.
     pub(super) fn ask(&mut self, stream: &str, id: i64, served_as: RequestId) -> Option<ClientJsonRpcMessage> {
         if let Some(answer) = self.0.get_mut(&id).and_then(|asked| asked.early.take()) {
             self.0.remove(&id);
@@ -41,14 +41,14 @@ impl AskedRequests {
         None
     }
 
-    /// It is sent as this event.
+    /// Records that the request is sent as this event.
     pub(super) fn sent(&mut self, id: i64, message: ServerJsonRpcMessage, number: u32) {
         if let Some(asked) = self.0.get_mut(&id) {
             asked.sent = Some((message, number));
         }
     }
 
-    /// rmcp takes its request back. The id under which the client knows it.
+    /// Forgets a request that rmcp withdraws. Returns the id under which the client knows it.
     pub(super) fn withdraw(&mut self, served_as: &RequestId) -> Option<i64> {
         let (id, _) = self.0.iter().find(|(_, asked)| asked.served_as.as_ref() == Some(served_as))?;
         let id = *id;
@@ -56,7 +56,7 @@ impl AskedRequests {
         Some(id)
     }
 
-    /// The client's answer with rmcp's id; none if nothing waits for it, or nothing yet.
+    /// Returns the client's answer with rmcp's id; none if nothing waits for it, or rmcp has not asked yet.
     pub(super) fn answer(&mut self, answer: ClientJsonRpcMessage) -> Option<ClientJsonRpcMessage> {
         let id = match &answer {
             ClientJsonRpcMessage::Response(response) => Some(&response.id),
@@ -77,8 +77,8 @@ impl AskedRequests {
         }
     }
 
-    /// Sends again what a client has read up to event `after` and not answered: the process that has read it may be gone.
-    /// Clients know it by its id.
+    /// Sends again the requests that a client has read up to event `after` and not answered, because the process of the client
+    /// that has read them may be gone. Clients recognize a request by its id.
     pub(super) fn ask_again(&mut self, log: &Arc<EventLog>, after: u32) {
         let mut open: Vec<_> = self.0.iter_mut().filter(|(_, asked)| asked.stream == log.token).collect();
         open.sort_unstable_by_key(|(id, _)| **id);
@@ -91,7 +91,7 @@ impl AskedRequests {
         }
     }
 
-    /// The request of the client whose stream this is has ended.
+    /// Forgets the requests of a stream whose request has ended.
     pub(super) fn end(&mut self, stream: &str) {
         self.0.retain(|_, asked| asked.stream != stream);
     }

@@ -1,4 +1,4 @@
-//! What the sender of a message waits for.
+//! What the sender of a message has to wait for.
 
 use super::event_log::{EventLog, EventLogError, READER_TIMEOUT};
 use super::message::EncodedMessage;

@@ -9,10 +9,10 @@ use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// Unread messages. With more, the call waits: a client that is slow or disconnected delays only its own call.
+/// Unread messages that are allowed. Beyond this the call waits, so a slow or disconnected client delays only its own call.
 const MAX_UNREAD: u32 = 1_024;
 const MAX_UNREAD_BYTES: usize = 4 << 20;
-/// How long a call waits for a client that reads nothing, until sending fails.
+/// How long a call waits for a client that reads nothing. After that, sending fails.
 pub(super) const READER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Read messages that are kept for a client that lost them with its connection. Bounds the disk space of one call.
 const MAX_KEPT: usize = 2_048;
@@ -72,7 +72,7 @@ struct EventLogState {
     ended: bool,
     /// The number of the newest reader; older ones stop.
     reader: u64,
-    /// The last one was closed by the server, and its client comes back for the rest.
+    /// The server has closed the last reader, and its client will come back for the rest.
     closed: bool,
     tail: VecDeque<(LoggedEvent, usize)>,
     tail_bytes: usize,
@@ -116,10 +116,10 @@ impl EventLog {
         let prune = state.prune(self.standalone);
         let log = self.clone();
         let done = move |result| log.on_stored(number, result);
-        // Under the lock, so that the numbers reach the storage in order.
+        // This is done under the lock, so that the numbers reach the storage in order.
         let rejected = self.storage.append(self.key, StreamEvent { number, message: text }, end, prune, done);
         drop(state);
-        // Calls `done`, which takes the lock.
+        // This calls `done`, which takes the lock.
         drop(rejected);
         Ok(number)
     }
@@ -142,7 +142,7 @@ impl EventLog {
     pub(super) fn end(&self) {
         let mut state = self.state();
         if !std::mem::replace(&mut state.ended, true) {
-            // Nothing waits until the end is stored.
+            // Nobody needs to wait until the end is stored.
             drop(self.storage.end_stream(self.key));
         }
         drop(state);
@@ -189,17 +189,17 @@ impl EventLog {
         attached
     }
 
-    /// A reader ends because the server closes its connection.
+    /// Records that a reader ends because the server closes its connection.
     pub(super) fn set_closed(&self) {
         self.state().closed = true;
     }
 
-    /// Whether the last reader ended like this.
+    /// Whether the server has closed the last reader. Resets this.
     pub(super) fn take_closed(&self) -> bool {
         std::mem::take(&mut self.state().closed)
     }
 
-    /// A client says that it has read all events up to this one.
+    /// Marks all events up to this one as read, since the client has sent this number.
     pub(super) fn mark_resumed_after(&self, number: u32) {
         self.state().mark_read(number);
     }
@@ -214,7 +214,7 @@ impl EventLog {
         (state.pruned..=state.settled).contains(&number)
     }
 
-    /// What a reader does next that has sent all events up to `position`.
+    /// The next step of a reader that has sent all events up to `position`.
     pub(super) fn next_step(&self, reader: u64, position: u32) -> ReaderStep {
         let state = self.state();
         if state.reader != reader {

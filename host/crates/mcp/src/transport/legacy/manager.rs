@@ -44,8 +44,8 @@ impl LegacySessionManager {
         Ok(Self(registry))
     }
 
-    /// What is to be done when the process ends, before running requests are cut off. It returns the number of those that the
-    /// next process goes on with.
+    /// Returns a function for the end of the process, which must be called before running requests are cut off. It returns how
+    /// many of them the next process goes on with.
     pub(in crate::transport) fn leave_waiting(&self) -> impl Fn() -> usize + use<> {
         let registry = self.0.clone();
         move || registry.leave_waiting()

@@ -100,7 +100,7 @@ impl StreamReader {
         }
     }
 
-    /// Waits for a change. False if reading must end.
+    /// Waits for a change in the log. False if reading must end.
     async fn wait(&mut self) -> bool {
         let closing = async {
             match &mut self.close {

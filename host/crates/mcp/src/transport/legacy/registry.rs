@@ -26,8 +26,8 @@ use std::sync::{Arc, MutexGuard, Weak};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// A session that is idle for longer may be deleted in favour of a new one. Many clients never end their sessions: those
-/// keep nobody out. A client that is in the middle of something has a stream open, or asks again sooner.
+/// A session that is idle for longer may be deleted to admit a new one. Many clients never end their sessions, and these must
+/// keep nobody out. A client in the middle of its work has a stream open, or sends its next request sooner.
 const EVICTABLE_AFTER: Duration = Duration::from_secs(30);
 /// A session that is idle for longer is unloaded from memory; the next request restores it.
 const UNLOAD_AFTER: Duration = Duration::from_secs(1_800);
@@ -92,8 +92,8 @@ impl SessionRegistry {
         Ok((session.clone(), SessionTransport::new(session, received)))
     }
 
-    /// Reserves a place for a new session. If there are too many, one is deleted that is idle for longest: of the same principal, or of
-    /// whoever has the most.
+    /// Reserves a place for a new session. If there are too many, deletes the one that is idle for the longest: of the same
+    /// principal, or of the principal who has the most.
     pub(super) async fn admit(&self, id: &str, principal: &Principal) -> Result<(), HttpRefusal> {
         let all = self.options.max_sessions;
         let quota = SessionQuota { all, own: all.div_ceil(2) };
@@ -107,7 +107,7 @@ impl SessionRegistry {
         }
     }
 
-    /// The first one that is not even in memory, or else the one that is idle for longest.
+    /// The first candidate that is not in memory, or else the one that is idle for the longest.
     fn longest_idle(&self, candidates: Vec<StoredSession>) -> Option<StoredSession> {
         let (loaded, now) = (self.loaded(), self.clock.now());
         let idle_for = |session: &StoredSession| match loaded.get(session.id.as_str()) {
@@ -125,11 +125,11 @@ impl SessionRegistry {
         }
     }
 
-    /// Loads a stored session: serves it by a new handler, and repeats the handshake of its client.
+    /// Loads a stored session: starts a new handler for it, and repeats the handshake of its client.
     async fn restore(self: &Arc<Self>, id: Arc<str>, principal: Principal, handshake: &str) -> Result<(), HttpRefusal> {
         let Ok(params) = serde_json::from_str(handshake) else { return Err(HttpRefusal::UnknownSession) };
-        // Far from those under which earlier processes have asked: an answer to one of them is to no other request. JavaScript
-        // knows integers of 53 bits.
+        // The ids start far from those of earlier processes, so that an answer to a request of an earlier process fits no other
+        // request. They stay below 53 bits, the integers that JavaScript knows.
         let first_id = i64::from(u32::from_le_bytes(random_bytes().map_err(|_| HttpRefusal::Storage)?)) << 20;
         let (session, transport) = self.load(id, principal.clone(), first_id).await?;
         let response = session.expect_handshake();
@@ -164,7 +164,7 @@ impl SessionRegistry {
         resumption::resume(&self.storage, &self.lifecycle, &session).await.map_err(storage_refusal)
     }
 
-    /// The process ends: calls that wait for their clients go on in the next one. Returns their number.
+    /// Leaves calls that wait for their clients to the next process, because this one ends. Returns their number.
     pub(super) fn leave_waiting(&self) -> usize {
         self.loaded().values().map(|session| session.leave_waiting()).sum()
     }

@@ -1,4 +1,4 @@
-//! Goes on with calls that have waited for their client when an earlier process ended.
+//! Goes on with calls that were waiting for their client when an earlier process ended.
 
 use super::event_log::EventLog;
 use super::message::{interrupted, request_parts};
@@ -23,7 +23,7 @@ pub(super) async fn resume(
         if start(storage, lifecycle, session, (log.clone(), record.key), &call).await.is_none() {
             tracing::error!(session = &*session.id, "a call that waited for its client cannot go on");
             let id = record.request.and_then(|id| serde_json::from_str(&id).ok());
-            // It cannot have ended before.
+            // This is the first message that ends the stream, so it cannot fail.
             let _ = log.append(interrupted(id), true);
         }
     }

@@ -64,9 +64,9 @@ struct RunningRequest {
     log: Arc<EventLog>,
     /// The request lasts until the client ends it, so it alone does not keep a session in use.
     long_lived: bool,
-    /// Where its call is kept while it waits.
+    /// Stores its call while the call waits.
     waiting: Option<Arc<WaitingRequest>>,
-    /// Set by the request if its answer is large.
+    /// The request sets this if its response is large.
     large: Option<LargeAnswer>,
     /// The request goes on while its client is disconnected, so shutdown waits for it rather than for a connection.
     _active: ActiveRequest,
@@ -185,7 +185,7 @@ impl LegacySession {
         state.running.values().find(|running| running.log.token == token).map(|running| running.log.clone())
     }
 
-    /// Ends the stream of a request that the client cancels, because it gets no response.
+    /// Ends the stream of a request that the client cancels, because such a request gets no response.
     pub(super) fn apply_cancel(&self, message: &ClientJsonRpcMessage) {
         if let ClientJsonRpcMessage::Notification(notification) = message
             && let ClientNotification::CancelledNotification(cancelled) = &notification.notification
@@ -224,18 +224,18 @@ impl LegacySession {
         self.state().running.get(&response.id)?.large.as_ref()?.owner().cloned()
     }
 
-    /// An earlier process has asked the client under these ids.
+    /// Records that an earlier process has asked the client under these ids.
     pub(super) fn expect_answers(&self, stream: &str, ids: impl Iterator<Item = i64>) {
         let mut state = self.state();
         ids.for_each(|id| state.asked.expect(stream, id));
     }
 
-    /// An answer of the client with rmcp's id; none if nothing waits for it. Other messages stay as they are.
+    /// Returns an answer of the client with rmcp's id; none if nothing waits for it. Other messages are returned unchanged.
     pub(super) fn accept_answer(&self, message: ClientJsonRpcMessage) -> Option<ClientJsonRpcMessage> {
         self.state().asked.answer(message)
     }
 
-    /// The reader of a stream begins after this event, and may know nothing of earlier ones.
+    /// Sends open requests again to a reader that begins after this event, and may know nothing of earlier requests.
     pub(super) fn ask_again(&self, log: &Arc<EventLog>, after: u32) {
         self.state().asked.ask_again(log, after);
     }
@@ -250,8 +250,8 @@ impl LegacySession {
         left.len()
     }
 
-    /// Gives a request of the server, or one that it takes back, the id under which the client knows it. None if there is
-    /// nothing to send.
+    /// Replaces the id of a request of the server, or of one that it withdraws, by the id under which the client knows it. None
+    /// if there is nothing to send.
     pub(super) fn name_for_client(&self, mut message: ServerJsonRpcMessage) -> Option<ServerJsonRpcMessage> {
         match &mut message {
             ServerJsonRpcMessage::Request(request) => {
@@ -264,7 +264,7 @@ impl LegacySession {
                 };
                 if let Some(answer) = state.asked.ask(&log.token, id, served_as) {
                     let incoming = self.incoming.clone();
-                    // The session may end meanwhile.
+                    // Done in a task, because the session may end meanwhile.
                     tokio::spawn(async move { incoming.send(answer).await });
                     return None;
                 }
@@ -296,7 +296,7 @@ impl LegacySession {
         match answered {
             Some(id) => {
                 let Some(running) = state.remove(&id) else {
-                    // The response to `initialize`, or to a request that was cancelled meanwhile.
+                    // It is the response to `initialize`, or to a request that was cancelled meanwhile.
                     if let Some(handshake) = state.handshake.take() {
                         let _ = handshake.send(encoded.message);
                     }
@@ -317,7 +317,7 @@ impl LegacySession {
                 };
                 let (id, message) = (request.id.clone(), encoded.message.clone());
                 let delivery = MessageDelivery::append(log, encoded, false);
-                // Under the lock: a client that has read it may come back at once.
+                // This is done under the lock, because a client that has read the message may answer at once.
                 if let (RequestId::Number(id), MessageDelivery::Appended { number, .. }) = (id, &delivery) {
                     state.asked.sent(id, message, *number);
                 }

@@ -218,7 +218,7 @@ async fn sessions_with(storage: &SessionStore, clock: Arc<dyn Clock>, max_sessio
     LegacySessionManager::open(server(), storage.clone(), clock, options, lifecycle, end).await.unwrap()
 }
 
-/// Many clients never end theirs.
+/// Many clients never end their sessions.
 #[tokio::test]
 async fn the_session_that_is_idle_for_longest_makes_room() {
     let folder = tempfile::tempdir().unwrap();
@@ -241,13 +241,13 @@ async fn the_session_that_is_idle_for_longest_makes_room() {
     assert_eq!(create().await.1, Some(HttpRefusal::TooManySessions));
 }
 
-/// Two who have all places keep out nobody else.
+/// Two principals who have all sessions keep nobody else out.
 #[tokio::test]
 async fn whoever_has_the_most_sessions_makes_room() {
     let folder = tempfile::tempdir().unwrap();
     let storage = storage(&folder).await;
     let clock = ManualClock::new();
-    // One is there already.
+    // One session is there already.
     let sessions = sessions_with(&storage, clock.clone(), 5).await;
     let create = async |name: &str| {
         let made = async { sessions.create_session().await.ok().map(|(id, _)| id) };
@@ -310,7 +310,7 @@ async fn other_principals_cannot_use_a_session() {
     assert_eq!(refusal, None);
     let first = format!("{}.0", event.split('.').next().unwrap());
 
-    // First in memory, then only stored.
+    // First for a session in memory, then for one that is only stored.
     for stored in [false, true] {
         if stored {
             sessions.unload(&id);

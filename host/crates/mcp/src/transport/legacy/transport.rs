@@ -38,7 +38,7 @@ impl Transport<RoleServer> for SessionTransport {
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), EventLogError>> + Send + 'static {
         let Some(owner) = self.session.large_answer(&message) else {
-            // Before the future is polled, so that messages keep the order in which they are sent.
+            // This is done before the future is polled, so that messages keep the order in which they are sent.
             let delivery = match self.session.name_for_client(message) {
                 Some(message) => self.session.route(message.into()),
                 None => MessageDelivery::Dropped,

@@ -1,4 +1,4 @@
-//! Keeps a call that waits for its client with the stream of its request.
+//! Stores a call that waits for its client together with the stream of its request.
 
 use crate::request_context::RequestText;
 use crate::resumable_stream::{WaitingCall, WaitingStore};
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// What is stored with a stream.
+/// The data that is stored with a stream.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Stored<R, C> {
     /// The request, as the client has sent it.
@@ -20,19 +20,19 @@ pub(super) struct Stored<R, C> {
     pub(super) call: C,
 }
 
-/// The stream of a request, as its call sees it.
+/// The stream of a request, for the use of its call.
 pub(super) struct WaitingRequest {
     storage: SessionStore,
     key: StreamKey,
     text: Bytes,
     /// The id of the session's next request to its client.
     ids: Arc<AtomicI64>,
-    /// Of the call that is kept; none while it does not wait.
+    /// The journal of the call that is stored; none while the call does not wait.
     kept: Mutex<Option<CallJournal>>,
 }
 
 impl WaitingRequest {
-    /// None if the request is too long to be kept.
+    /// None if the request is too long to be stored.
     pub(super) fn new(
         storage: SessionStore,
         key: StreamKey,
@@ -48,7 +48,7 @@ impl WaitingRequest {
         Arc::new(Self { storage, key, text, ids, kept: Mutex::default() })
     }
 
-    /// If the call waits, it goes on in the next process: here it ends without a trace.
+    /// If the call waits, leaves it to the next process. In this process it then ends without a trace.
     pub(super) fn leave(&self) -> bool {
         let kept = self.kept.lock().take();
         kept.inspect(CallJournal::leave).is_some()
@@ -62,7 +62,7 @@ impl WaitingStore for WaitingRequest {
 
     fn keep(&self, call: &WaitingCall, journal: &CallJournal) {
         let text = str::from_utf8(&self.text).unwrap_or_default();
-        // In the order of messages, which are stored before they are sent.
+        // The store keeps the order of these requests, and messages are stored before they are sent.
         if self.storage.keep_waiting(self.key, encode(&Stored { request: text, call })) {
             *self.kept.lock() = Some(journal.clone());
         }

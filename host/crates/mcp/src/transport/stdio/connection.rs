@@ -1,4 +1,4 @@
-//! A client over stdin and stdout. Calls that are answered once are served where they are read; rmcp gets everything else.
+//! Serves a client over stdin and stdout. Calls that get only one response are served directly; rmcp serves everything else.
 
 use super::lines::{Line, LineDecoder, MAX_LINE};
 use super::log_writer::LineEffect;
@@ -38,15 +38,16 @@ use tokio_util::task::AbortOnDropHandle;
 
 /// Bytes of a read, so that many short requests arrive at once.
 const READ: usize = 16 << 10;
-/// CPU time of a call from which on others that wait are spread over the threads: to hand one over takes some microseconds.
+/// CPU time of a call from which on other waiting calls are spread over the threads. Handing a call over costs some
+/// microseconds.
 const LONG_CALL: Duration = Duration::from_micros(200);
-/// Requests that rmcp serves at once; further ones are refused. Each has a task, which is far larger than a short request: bounds a
-/// client that sends many and reads no answers.
+/// Requests that rmcp serves at the same time; further ones are refused. Each has a task, which is far larger than a short
+/// request. Bounds the memory for a client that sends many requests and reads no responses.
 const MAX_SERVED: usize = 1_024;
-/// CPU time of later calls that an answer may wait for, to be written with theirs.
+/// CPU time of later calls for which a response may be held back, to be written together with theirs.
 const MAX_DELAY: Duration = Duration::from_millis(1);
 
-/// Counts a request, and its memory if it is large, as long as its task has it.
+/// Counts a request, and its memory if it is large, as long as its task exists.
 #[derive(Clone)]
 struct CountedRequest {
     _counted: Arc<()>,
@@ -61,19 +62,19 @@ pub(super) struct StdioConnection {
     lines: FramedRead<Input, LineDecoder>,
     outgoing: Arc<Outgoing>,
     running: RunningRequests,
-    /// One for each request that rmcp serves, and this one.
+    /// Cloned for each request that rmcp serves, so the strong count minus one is their number.
     served: Arc<()>,
-    /// What the requests take that are served. Bounds what a client makes the host hold with large ones that take long, and with one
-    /// whose text is many small values.
+    /// The memory of the requests that are being served. Bounds it for a client that sends large requests which take long, or
+    /// requests whose text is many small values.
     memory: Arc<MessageMemory>,
-    /// Those that are served directly.
+    /// The calls that are served directly.
     calls: FuturesUnordered<BoxFuture<'static, (DirectId, DirectResponse)>>,
-    /// Of the last of them, until its answer is sent.
+    /// The clean-up of the last of these calls, done when its response is sent.
     clean_up: Option<CleanUp>,
-    /// CPU time of the last of them, and of all whose answers wait.
+    /// CPU time of the last of these calls, and of all whose responses wait to be written.
     last_cpu: Duration,
     waiting_cpu: Duration,
-    /// Whether rmcp has a request already.
+    /// Whether rmcp has got a request already.
     has_begun: bool,
     /// When the last request came.
     last_request: Option<Instant>,
@@ -115,7 +116,7 @@ impl StdioConnection {
         }
     }
 
-    /// The message for rmcp, if what was read is one.
+    /// Returns the message for rmcp, if one was read.
     fn take(&mut self, line: Option<io::Result<Line>>) -> Option<ClientJsonRpcMessage> {
         match line {
             Some(Ok(Line::Text(line))) => self.take_line(line, None),
@@ -141,13 +142,13 @@ impl StdioConnection {
         }
     }
 
-    /// The same for what an earlier process has left.
+    /// Does the same for a message that an earlier process has left.
     fn take_over(&mut self, left: TakenOver) -> Option<ClientJsonRpcMessage> {
         match left {
             TakenOver::Request { line, state: RequestState::Waiting, .. } => {
                 self.take_line(line.as_slice().into(), None)
             }
-            // It stays in the log.
+            // The message stays in the log.
             _ if self.shutdown.has_begun() => None,
             TakenOver::SetUp { line, .. } | TakenOver::Request { line, state: RequestState::Begun, .. } => {
                 self.take_line(line.as_slice().into(), Some(Interrupted))
@@ -189,7 +190,7 @@ impl StdioConnection {
                 self.refuse(ErrorData::internal_error(text, None), Some(request.id));
                 None
             }
-            // rmcp would end the connection, and has no request that such a message could be about.
+            // rmcp would end the connection for such a message, and has no request that it could be about.
             message if !self.has_begun && !matches!(message, ClientJsonRpcMessage::Request(_)) => {
                 self.running.track(&message);
                 None
@@ -211,15 +212,15 @@ impl StdioConnection {
         }
     }
 
-    /// Weighs a message before anything parses it, and holds its memory if it is large. Refuses what is too large by itself, and
-    /// requests beside others that are large, too.
+    /// Estimates the memory of a message before anything parses it, and holds that much if it is large. Refuses a message that
+    /// is too large by itself, and a large request while others fill the memory.
     fn hold(&self, line: &[u8]) -> Result<Option<HeldBytes>, Refused> {
         let bytes = memory_of(line).saturating_sub(UNCOUNTED);
         if bytes == 0 {
             return Ok(None);
         }
         let (id, held) = (request_id(line, b""), self.memory.hold(bytes));
-        // Answers and cancels help requests to end.
+        // Answers and cancel notifications are let in, since they help requests to end.
         if bytes <= MAX_HELD && (id.is_none() || !self.memory.is_exceeded()) {
             return Ok(Some(held));
         }
@@ -236,7 +237,7 @@ impl StdioConnection {
         Err(Refused)
     }
 
-    /// What cannot be read is answered if it is meant as a request.
+    /// Parses a line. If that fails, and the line is meant as a request, answers with an error.
     fn parse(&mut self, line: BytesMut) -> Option<ClientJsonRpcMessage> {
         let text = line.freeze();
         let mut codec = JsonRpcMessageCodec::<ClientJsonRpcMessage>::default();
@@ -257,8 +258,8 @@ impl StdioConnection {
             self.refuse(wrong.error(), wrong.id);
             return None;
         }
-        // rmcp would end the connection if its first request is one of these. Later ones it passes on to the handler, which knows what
-        // the client speaks.
+        // rmcp would end the connection if its first request is one of these. It passes later ones on to the handler, which
+        // knows which protocol version the client speaks.
         if !self.has_begun
             && let ClientJsonRpcMessage::Request(request) = &message
             && let ClientRequest::CustomRequest(custom) = &request.request
@@ -271,8 +272,8 @@ impl StdioConnection {
         Some(message)
     }
 
-    /// What rmcp gets in place of the client: errors for what nobody can answer any more, and then a cancel of each
-    /// request that shutdown ends. Ends those that are served directly when its time is over.
+    /// The next message that rmcp gets in place of the client's: first errors for questions that nobody can answer any more,
+    /// then a cancel notification for each request that shutdown ends. Ends directly served requests when the time is over.
     fn next_for_client(&mut self) -> Option<ClientJsonRpcMessage> {
         let is_over = self.shutdown.is_over();
         if (is_over || self.input_has_ended)
@@ -347,7 +348,7 @@ impl Transport<RoleServer> for StdioConnection {
         }
     }
 
-    /// May be dropped at any moment and called again.
+    /// Cancel safe: it may be dropped at any moment and called again.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             if self.shutdown.has_begun() {
@@ -373,7 +374,8 @@ impl Transport<RoleServer> for StdioConnection {
             }
             let is_late = self.waiting_cpu > MAX_DELAY;
             let reads = !self.outgoing.is_full() && !self.input_has_ended;
-            // First what has ended, then what begins. When neither goes on, all answers are written at once.
+            // Calls that have ended come first, then new requests. When nothing else is ready, all responses are written
+            // together.
             tokio::select! {
                 biased;
                 () = self.shutdown.changed() => {}

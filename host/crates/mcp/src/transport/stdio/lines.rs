@@ -1,4 +1,4 @@
-//! Divides stdin into lines.
+//! Splits stdin into lines.
 
 use crate::transport::sent_text::SentText;
 use bytes::BytesMut;
@@ -9,30 +9,30 @@ use tokio_util::codec::Decoder;
 /// Bytes of a line, without its end. A client that never ends a line must not fill the memory. rmcp's own limit is the same.
 pub(super) const MAX_LINE: usize = 16 << 20;
 
-/// Bytes of a line that is too long that are read at once.
+/// Bytes that are read together of a line that is too long.
 const SKIPPED: usize = 64 << 10;
 
 pub(super) enum Line {
-    /// With its end, or the rest of the input.
+    /// A line with its end, or the rest of the input.
     Text(BytesMut),
-    /// Only its ends were kept.
+    /// Only its beginning and its end were kept.
     TooLong(SentText),
-    /// An earlier process had read its beginning, and had not kept it.
+    /// Its beginning was read by an earlier process, which has not kept it.
     Lost(SentText),
 }
 
 #[derive(Default)]
 pub(super) struct LineDecoder {
-    /// Bytes of the buffer without a line end.
+    /// Bytes of the buffer that are known to have no line end.
     searched: usize,
-    /// What is kept of a line that is too long.
+    /// The kept parts of a line that is too long.
     skipping: Option<SentText>,
-    /// Whether it is one that an earlier process began to read.
+    /// Whether this is a line whose beginning an earlier process has read.
     is_lost: bool,
 }
 
 impl LineDecoder {
-    /// Goes on with a line of which an earlier process kept these ends.
+    /// Goes on with a line of which an earlier process has kept these two parts.
     pub(super) fn within(begin: &[u8], end: &[u8]) -> Self {
         let mut sent = SentText::default();
         sent.add_part(begin);
@@ -52,7 +52,7 @@ impl Decoder for LineDecoder {
             if self.skipping.is_some() || buffer.len() > MAX_LINE {
                 self.skipping.get_or_insert_default().add_part(buffer);
                 self.searched = 0;
-                // A new one: the old one's memory would be kept for the life of the process.
+                // A new buffer is used, because the old one would keep its memory for the life of the process.
                 *buffer = BytesMut::with_capacity(SKIPPED);
             }
             return Ok(None);
@@ -87,7 +87,7 @@ mod tests {
     use tokio::io::{AsyncRead, ReadBuf};
     use tokio_util::codec::FramedRead;
 
-    /// Gives each piece in one read.
+    /// A reader that returns one piece in each read.
     struct Pieces(VecDeque<Vec<u8>>);
 
     impl AsyncRead for Pieces {

@@ -1,4 +1,5 @@
-//! Writes into the session log what a process that takes the place of this one must know: what was read, and what was answered.
+//! Writes into the session log what a process that takes over from this one must know: the input that was read, and which
+//! requests were answered.
 
 use super::open_session::{OpenSession, kind};
 use platform::session_log::{SessionEntry, SessionFlag, SessionLog};
@@ -13,14 +14,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// What becomes of a request when a line is written.
+/// The effect on a request of writing a line.
 pub(super) enum LineEffect<'a> {
     Answered(&'a RequestId),
     /// It was answered with an error.
     Refused(&'a RequestId),
     /// The server asks the client.
     Asked(&'a RequestId),
-    /// The server does not want the answer any more.
+    /// The server withdraws its request to the client.
     Withdrawn(&'a RequestId),
 }
 
@@ -40,7 +41,7 @@ impl<'a> LineEffect<'a> {
         }
     }
 
-    /// One line of the entry about what was written.
+    /// Appends one line for an entry of the kind `WRITTEN`.
     pub(super) fn write(&self, into: &mut Vec<u8>) {
         let (kind, id) = match self {
             Self::Answered(id) => (kind::ANSWERED, id),
@@ -61,7 +62,8 @@ pub(super) struct SessionLogWriter {
 }
 
 impl SessionLogWriter {
-    /// Takes the connection over from an earlier process, if there was one. What is open of it is logged as this process's.
+    /// Takes the connection over from an earlier process, if there was one. Logs the open requests of that process again, as
+    /// those of this one.
     pub(super) fn begin(log: Arc<SessionLog>) -> io::Result<(Arc<Self>, OpenSession, u32)> {
         let earlier = log.earlier_processes()?;
         let mut open = OpenSession::default();
@@ -73,17 +75,17 @@ impl SessionLogWriter {
         Ok((Arc::new(Self { log, has_failed: AtomicBool::new(false) }), open, earlier))
     }
 
-    /// More is about to be written than is written at once.
+    /// Logs that more is about to be written than the system writes at once.
     pub(super) fn is_writing(&self) {
         self.append(kind::WRITING, b"");
     }
 
-    /// Whole lines were written; `effects` are lines of [`LineEffect::write`].
+    /// Logs that whole lines were written. `effects` are lines of [`LineEffect::write`].
     pub(super) fn has_written(&self, effects: &[u8]) {
         self.append(kind::WRITTEN, effects);
     }
 
-    /// A request is left to the next process. False if there is none.
+    /// Leaves a request to the next process. False if there will be none.
     pub(super) fn leave_to_next(&self, line: &[u8]) -> bool {
         if self.log.has(SessionFlag::Last) {
             return false;
@@ -102,7 +104,8 @@ impl SessionLogWriter {
         self.check(appended.and_then(|is_long| if is_long { self.log.replace(kept) } else { Ok(()) }));
     }
 
-    /// A process that knows only a part would answer wrongly, so there is none after this one.
+    /// Marks this process as the last one if the log cannot be written, because a process that knows only a part would answer
+    /// wrongly.
     fn check(&self, written: io::Result<()>) {
         let Err(error) = written else { return };
         if !self.has_failed.swap(true, Ordering::Relaxed) {
@@ -114,7 +117,7 @@ impl SessionLogWriter {
     }
 }
 
-/// Logs all that is read.
+/// An input that logs everything that is read from it.
 pub(super) struct LoggedInput {
     pub(super) input: Input,
     pub(super) log: Arc<SessionLogWriter>,

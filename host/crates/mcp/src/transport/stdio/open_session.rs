@@ -1,5 +1,5 @@
-//! What is open of a client's connection, by the session log of the process that had it: what the client has set up, which of its
-//! requests are not answered, what it was asked, and the line that was being read or written.
+//! The open state of a client's connection, read from the session log of the process that had it: what the client has set up,
+//! which of its requests have no response, what it was asked, and the line that was being read or written.
 
 use super::partial_line::{self, PartialLine};
 use crate::transport::body::BYTE_ORDER_MARK;
@@ -15,9 +15,9 @@ use std::collections::{BTreeMap, HashMap};
 pub(super) mod kind {
     /// Bytes as they were read.
     pub(in super::super) const INPUT: u8 = b'i';
-    /// More is written than the system writes at once.
+    /// More is about to be written than the system writes at once.
     pub(in super::super) const WRITING: u8 = b'w';
-    /// Whole lines were written. Each line says what this did, and to which request.
+    /// Whole lines were written. Each line of the entry says what this did, and to which request.
     pub(in super::super) const WRITTEN: u8 = b'o';
     pub(in super::super) const ANSWERED: u8 = b'a';
     pub(in super::super) const REFUSED: u8 = b'e';
@@ -25,30 +25,30 @@ pub(super) mod kind {
     pub(in super::super) const WITHDRAWN: u8 = b'c';
     /// A line that the next process serves as if it had just come.
     pub(in super::super) const WAITING: u8 = b'n';
-    /// A line that sets the session up, and is answered.
+    /// A line that sets up the session, and that was answered.
     pub(super) const SET_UP: u8 = b'h';
-    /// A request that is not answered.
+    /// A request that has no response.
     pub(super) const BEGUN: u8 = b'b';
-    /// The same, and a process has ended with it before.
+    /// A request that has no response, and a process has ended with it before.
     pub(super) const BEGUN_AGAIN: u8 = b'r';
-    /// The id of a request that is not answered and is too large to be kept.
+    /// The id of a request that has no response and is too large to be kept.
     pub(super) const LARGE: u8 = b'l';
-    /// The end of a line of which only the beginning was kept, which is the entry before.
+    /// The end of a line of which only the beginning and the end were kept; the entry before is the beginning.
     pub(super) const CUT: u8 = b'x';
 }
 
-/// Bytes of a line that is kept. A larger request is kept by its id only, so that it can be answered. Bounds the memory for what a
-/// client sends in large messages.
+/// Bytes of a kept line. Of a larger request only the id is kept, so that it can be answered. Bounds the memory for large
+/// messages of a client.
 const MAX_KEPT: usize = 64 << 10;
-/// The same of an `initialize`.
+/// The same limit for `initialize`.
 const MAX_INITIALIZE: usize = partial_line::MAX_WHOLE;
-/// Bytes of all open requests. Further ones are kept by their ids only.
+/// Bytes of all open requests. Of further ones only the ids are kept.
 const MAX_OPEN: usize = 32 << 20;
-/// Bytes of these ids. Further ones are not kept, and nobody answers them if the process is killed. Both bound what is held for lines
-/// that look like requests and are never answered.
+/// Bytes of these ids. Further ids are not kept, so nobody answers these requests if the process is killed. Both limits bound
+/// the memory for lines that look like requests and never get a response.
 const MAX_IDS: usize = 8 << 20;
-/// Subscriptions that are set up again, and bytes of the request of each. The server refuses further ones and longer URIs; bounds
-/// what a client takes that goes on to ask.
+/// Subscriptions that are set up again, and bytes of the request of each. The server refuses more subscriptions and longer
+/// URIs. Bounds the memory for a client that sends them anyway.
 const MAX_SUBSCRIBED: usize = crate::subscriptions::listen::MAX_URIS;
 const MAX_SUBSCRIBE: usize = 8 << 10;
 
@@ -65,10 +65,10 @@ pub(super) struct OpenSession {
     is_torn: bool,
 }
 
-/// A message that has set something up which lasts as long as the session.
+/// A message that has set up something that lasts as long as the session.
 struct SetUp {
     method: Method,
-    /// What it is about, of which there is one.
+    /// The object of the message. For each object, only the last message is kept.
     about: String,
     id: Option<RequestId>,
     line: Vec<u8>,
@@ -84,12 +84,12 @@ struct OpenRequest {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RequestState {
-    /// No process has begun it.
+    /// No process has begun to serve it.
     Waiting,
     Begun,
-    /// Two processes have ended with it.
+    /// Two processes have ended while they served it.
     BegunAgain,
-    /// It is too large to be kept.
+    /// It is too large to be kept, so only its id is known.
     Large,
 }
 
@@ -100,15 +100,15 @@ enum Method {
     SetLevel,
     Subscribe,
     Unsubscribe,
-    /// It stays open as long as the client wants it.
+    /// The request stays open as long as the client wants.
     Listen,
     Other,
 }
 
-/// A line for the process that takes the connection over, in the order in which they came.
+/// A line for the process that takes the connection over. The lines come in the order in which they were read.
 #[derive(Debug, PartialEq)]
 pub(super) enum TakenOver {
-    /// It sets the session up again. The answer to this request is not wanted.
+    /// It sets up the session again. The response to this request must not be sent, since the client has it.
     SetUp {
         answered: Option<RequestId>,
         line: Vec<u8>,
@@ -120,7 +120,7 @@ pub(super) enum TakenOver {
     },
 }
 
-/// What is read of a line.
+/// The parts of a line that are read.
 #[derive(Deserialize)]
 struct Message<'a, P> {
     id: Option<RequestId>,
@@ -162,19 +162,19 @@ impl OpenSession {
                 }
                 kind::CUT => open.partial.end = Some(bytes),
                 kind::ASKED => open.asked.extend(serde_json::from_slice::<RequestId>(&bytes)),
-                // Of a later version of this program.
+                // The entry is of a later version of this program.
                 _ => {}
             }
         }
         open
     }
 
-    /// The entries that say the same.
+    /// The entries that describe this state.
     pub(super) fn entries(&self) -> Vec<SessionEntry> {
         self.entries_with(|state, _| state)
     }
 
-    /// The same for the next process, which begins all requests.
+    /// The same for the next process, which begins to serve all requests.
     pub(super) fn as_taken_over(&self) -> Vec<SessionEntry> {
         self.entries_with(|state, method| match (state, method) {
             (RequestState::Waiting, _) | (_, Method::Listen) => RequestState::Begun,
@@ -199,17 +199,17 @@ impl OpenSession {
         all.map(|(kind, bytes)| SessionEntry { kind, bytes }).collect()
     }
 
-    /// What the client has been asked and has not answered.
+    /// The ids of the requests to the client that it has not answered.
     pub(super) fn asked(&self) -> &[RequestId] {
         &self.asked
     }
 
-    /// Whether the last line that was written may have no end.
+    /// Whether the last written line may be incomplete.
     pub(super) fn is_torn(&self) -> bool {
         self.is_torn
     }
 
-    /// The lines that the next process serves first, and the beginning of the one that it reads then.
+    /// The lines that the next process serves first, and the beginning of the line that it reads after them.
     pub(super) fn take_over(self) -> (Vec<TakenOver>, PartialLine) {
         let set_up = self.set_up.into_iter().map(|SetUp { id, line, .. }| TakenOver::SetUp { answered: id, line });
         let requests = self.requests.into_values();
@@ -258,14 +258,14 @@ impl OpenSession {
         self.requests.insert(self.last, request);
     }
 
-    /// What cannot be read was answered at once, or is no request.
+    /// A line that cannot be read was answered at once, or is not a request.
     fn add_line(&mut self, line: &[u8], state: RequestState) {
         let text = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
         let unreadable = |_| {
             let Message::<'_, IgnoredAny> { id, method, .. } = serde_json::from_slice(text)?;
             Ok::<_, serde_json::Error>(Message { id, method, params: None })
         };
-        // serde would take an array for a structure.
+        // serde would accept an array as a structure.
         if !text.trim_ascii_start().starts_with(b"{") {
             return;
         }
@@ -330,12 +330,12 @@ impl OpenSession {
         }
     }
 
-    /// The last one about something is in force.
+    /// For each object, the last message is in force.
     fn set_up(&mut self, new: SetUp) {
         self.set_up.retain(|it| (it.method, &it.about) != (new.method, &new.about));
         let subscribed = || self.set_up.iter().filter(|it| it.method == Method::Subscribe).count();
         if new.method != Method::Subscribe || new.line.len() <= MAX_SUBSCRIBE && subscribed() < MAX_SUBSCRIBED {
-            // A client may have sent others before it was answered.
+            // A client may have sent other messages before `initialize` was answered.
             let at = if new.method == Method::Initialize { 0 } else { self.set_up.len() };
             self.set_up.insert(at, new);
         }
@@ -349,12 +349,12 @@ impl OpenSession {
 }
 
 impl OpenRequest {
-    /// One of which only the id is kept.
+    /// A request of which only the id is kept.
     fn large(id: RequestId) -> Self {
         Self { id, method: Method::Other, about: String::new(), state: RequestState::Large, line: Vec::new() }
     }
 
-    /// What it takes, about.
+    /// The bytes that it takes, approximately.
     fn bytes(&self) -> usize {
         let id = if let RequestId::String(text) = &self.id { text.len() } else { 0 };
         size_of::<Self>() + 2 * id + self.about.len() + self.line.len()

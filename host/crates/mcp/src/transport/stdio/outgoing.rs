@@ -1,4 +1,4 @@
-//! Lines on their way to stdout. Whoever needs one of them written writes all that wait, in one go.
+//! Lines on their way to stdout. A caller that needs one of them written writes all that wait, in one go.
 
 use super::log_writer::{LineEffect, SessionLogWriter};
 use platform::standard_streams::StandardOutput;
@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::AsyncWriteExt as _;
 
-/// Waiting bytes from which no further input is read. A client that sends requests and reads no answers must not fill the
+/// Waiting bytes above which no further input is read. A client that sends requests and reads no responses must not fill the
 /// memory.
 const MAX_WAITING: usize = 16 << 20;
-/// Messages whose sender waits until they are written, from which no further input is read. Each holds the task of its request,
-/// which is far larger than a short answer.
+/// Messages whose sender waits until they are written, above which no further input is read. Each keeps the task of its request
+/// alive, which is far larger than a short response.
 const MAX_SENDERS: usize = 1_024;
-/// A larger buffer is given back after use.
+/// A buffer larger than this is freed after use.
 const KEPT: usize = 256 << 10;
 /// Bytes that the system writes to a pipe or a socket at once or not at all (`PIPE_BUF`, pipe(7)).
 const WRITTEN_AT_ONCE: usize = 4_096;
@@ -31,11 +31,11 @@ pub(super) struct Outgoing {
 #[derive(Default)]
 struct Lines {
     text: Vec<u8>,
-    /// What becomes of requests when they are written, for the log.
+    /// What the written lines do to requests, for the log.
     effects: Vec<u8>,
 }
 
-/// Waits until its message is written, as long as it lives.
+/// Counts as a waiting sender as long as it lives.
 pub(super) struct Sender(Arc<Outgoing>);
 
 impl Sender {
@@ -51,7 +51,7 @@ impl Drop for Sender {
     }
 }
 
-/// Keeps what it has begun to write, because whoever waits for it may give up at any moment.
+/// Keeps what it has begun to write, because the caller that writes may be cancelled at any moment.
 struct Writer {
     output: StandardOutput,
     lines: Lines,
@@ -71,13 +71,13 @@ impl Outgoing {
         }
     }
 
-    /// Counts as one that waits from now on.
+    /// Registers a sender, which counts from now on.
     pub(super) fn sender(self: &Arc<Self>) -> Sender {
         self.senders.fetch_add(1, Ordering::Relaxed);
         Sender(self.clone())
     }
 
-    /// Adds a line, whose end is not in `text`.
+    /// Adds a line; `text` has no line end.
     pub(super) fn push(&self, text: &[u8], effect: Option<LineEffect<'_>>) {
         let mut waiting = self.waiting.lock();
         waiting.text.extend_from_slice(text);
@@ -92,12 +92,12 @@ impl Outgoing {
         self.unwritten.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether the client has to read before anything else is read from it.
+    /// Whether nothing more is read from the client until it has read its responses.
     pub(super) fn is_full(&self) -> bool {
         self.unwritten.load(Ordering::Relaxed) > MAX_WAITING || self.senders.load(Ordering::Relaxed) > MAX_SENDERS
     }
 
-    /// Writes what waits now. Nothing is lost if the future is dropped.
+    /// Writes what waits now. Nothing is lost if the future is dropped before it is done.
     pub(super) async fn flush(&self) -> io::Result<()> {
         let mut writer = self.writer.lock().await;
         writer.write(&self.unwritten).await?;

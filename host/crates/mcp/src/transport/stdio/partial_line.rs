@@ -1,16 +1,16 @@
 //! A line that has no end yet, as the session log keeps it.
 
-/// Bytes up to which all of it is kept. Bounds the memory for a line that never ends.
+/// A line up to this many bytes is kept as a whole. Bounds the memory for a line that never ends.
 pub(super) const MAX_WHOLE: usize = 1 << 20;
-/// Bytes of a longer line that are kept at both ends, where its id is looked for.
+/// Bytes of a longer line that are kept at its beginning and at its end, where its id is looked for.
 pub(super) const MAX_BEGIN: usize = 1 << 10;
 pub(super) const MAX_END: usize = 256;
 
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct PartialLine {
-    /// All of it, if the end is not there.
+    /// The whole line so far, if `end` is none.
     pub(super) begin: Vec<u8>,
-    /// The end of what was read of a line that is too long to be kept.
+    /// The end of what was read of a line that is too long to be kept as a whole.
     pub(super) end: Option<Vec<u8>>,
 }
 

@@ -1,4 +1,4 @@
-//! The answer to a client over stdio whose server cannot start. Most agents show their user nothing else of it.
+//! Answers a client over stdio whose server cannot start. Most agents show their user nothing else about the failure.
 
 use crate::transport::sent_text::request_id;
 use rmcp::ErrorData;
@@ -7,7 +7,8 @@ use std::io::{BufRead, Read as _, Write as _};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// How long the first request may take. Clients send it at once; whoever starts a server without a client gets its exit code.
+/// How long to wait for the first request. Clients send it at once; a person who starts a server without a client gets its exit
+/// code.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Bytes of a line, and lines before the first request.
 const MAX_LINE: u64 = 1 << 20;
@@ -16,7 +17,7 @@ const MAX_LINES: usize = 16;
 /// Answers the first request at stdin with an error, if one comes soon. Blocks until then.
 pub fn refuse_first_request(reason: &str) {
     let (send, receive) = mpsc::channel();
-    // A thread of its own, because reading cannot be given up. It ends with the process.
+    // Reading is done in its own thread, because it cannot be cancelled. The thread ends with the process.
     std::thread::spawn(move || send.send(first_request(&mut std::io::stdin().lock())));
     let Ok(Some(id)) = receive.recv_timeout(PATIENCE) else { return };
     let error = ErrorData::internal_error(reason.to_owned(), None);

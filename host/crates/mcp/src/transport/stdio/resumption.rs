@@ -1,4 +1,5 @@
-//! A connection that an earlier process had: its requests are served again or answered, and nothing of the two processes is mixed up.
+//! Takes over the connection of an earlier process: its requests are served again or answered, without mixing up the messages
+//! of the two processes.
 
 use super::lines::LineDecoder;
 use super::log_writer::{LineEffect, LoggedInput, SessionLogWriter};
@@ -16,24 +17,24 @@ use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::sync::Arc;
 
-/// How many ids each process has for what it asks the client. rmcp numbers its requests from 0 on in each process, and an answer to
-/// what an earlier one has asked must never be taken for another.
+/// How many ids each process has for its requests to the client. rmcp numbers its requests from 0 in each process, and an
+/// answer to a request of an earlier process must never be taken for one to another.
 const IDS: i64 = 1 << 32;
 
-/// The answer to a message of which this process has a part only.
+/// The error for a message of which this process has only a part.
 pub(super) fn lost() -> ErrorData {
     let text = "the server was killed while it had this message, which is too large for the session log; it is unknown what \
                 was done";
     ErrorData::internal_error(text, None)
 }
 
-/// The answer to a request that may be what ends processes.
+/// The error for a request that is possibly what makes processes end.
 pub(super) fn ended_twice() -> ErrorData {
     let text = "the server has ended twice while it served this request, and does not serve it again";
     ErrorData::internal_error(text, None)
 }
 
-/// Without a log, there is no other process.
+/// Without a log, there is no other process to take over from.
 #[derive(Default)]
 pub(super) struct Resumption {
     log: Option<Arc<SessionLogWriter>>,
@@ -41,7 +42,7 @@ pub(super) struct Resumption {
     partial: PartialLine,
     asked: Vec<RequestId>,
     is_torn: bool,
-    /// What the client knows the answers to.
+    /// The requests whose responses the client has already.
     unwanted: HashSet<RequestId>,
     first_id: i64,
 }
@@ -77,7 +78,7 @@ impl Resumption {
         }
     }
 
-    /// What divides the input into lines, and the beginning of the line that is read first.
+    /// Returns the decoder that splits the input into lines, and the beginning of the first line.
     pub(super) fn decoder(&mut self) -> (LineDecoder, Vec<u8>) {
         let PartialLine { begin, end } = std::mem::take(&mut self.partial);
         match end {
@@ -86,7 +87,7 @@ impl Resumption {
         }
     }
 
-    /// Ends the line that was being written, and takes back what nobody waits for any more.
+    /// Ends the line that was being written, and withdraws the requests to the client whose answers nobody waits for any more.
     pub(super) fn clear_up(&mut self, outgoing: &Outgoing) {
         if std::mem::take(&mut self.is_torn) {
             outgoing.push(b"", None);
@@ -106,7 +107,7 @@ impl Resumption {
         self.lines.pop_front()
     }
 
-    /// Whether a message of rmcp is an answer that the client has already.
+    /// Whether a message of rmcp is a response that the client has already.
     pub(super) fn is_unwanted(&mut self, message: &ServerJsonRpcMessage) -> bool {
         match LineEffect::from_message(message) {
             Some(LineEffect::Answered(id) | LineEffect::Refused(id)) => self.unwanted.remove(id),
@@ -114,7 +115,7 @@ impl Resumption {
         }
     }
 
-    /// Gives what rmcp asks, or takes back, the id that the client knows.
+    /// Replaces the id in a request of rmcp, or in its withdrawal, by the id that the client knows.
     pub(super) fn rename_asked(&self, message: &mut ServerJsonRpcMessage) {
         let id = match message {
             ServerJsonRpcMessage::Request(asked) => Some(&mut asked.id),
@@ -129,7 +130,7 @@ impl Resumption {
         }
     }
 
-    /// Gives an answer of the client the id that rmcp knows. None if it is for an earlier process.
+    /// Replaces the id in an answer of the client by the id that rmcp knows. None if the answer is for an earlier process.
     pub(super) fn rename_answer(&self, mut message: ClientJsonRpcMessage) -> Option<ClientJsonRpcMessage> {
         let id = match &mut message {
             ClientJsonRpcMessage::Response(answer) => Some(&mut answer.id),

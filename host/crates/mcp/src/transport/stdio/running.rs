@@ -1,4 +1,4 @@
-//! The requests of a client that are not answered yet, and how the client speaks.
+//! The requests of a client that have no response yet, and the protocol style of the client.
 
 use crate::subscriptions::task_listen::is_subscription;
 use rmcp::ErrorData;
@@ -12,11 +12,11 @@ use tokio_util::sync::CancellationToken;
 
 #[derive(Default)]
 pub(super) struct RunningRequests {
-    /// Those that rmcp serves, and whether shutdown waits for them: it does not wait for a subscription.
+    /// The requests that rmcp serves, and whether shutdown waits for each: it does not wait for a subscription.
     ordinary: HashMap<RequestId, bool>,
-    /// Those that are served directly.
+    /// The requests that are served directly.
     direct: HashMap<RequestId, DirectRequest>,
-    /// What the server asks the client, and the client has not answered.
+    /// The requests of the server that the client has not answered.
     asked: HashSet<RequestId>,
     style: Style,
     last_serial: u64,
@@ -24,7 +24,7 @@ pub(super) struct RunningRequests {
 
 struct DirectRequest {
     serial: u64,
-    /// Cancelled to end it.
+    /// Cancelled to end the request.
     end: CancellationToken,
 }
 
@@ -34,12 +34,12 @@ pub(super) struct DirectId {
     serial: u64,
 }
 
-/// How a client speaks, as its first request decides. rmcp knows it from then on.
+/// The protocol style of a client, decided by its first request. rmcp remembers it from then on.
 #[derive(Default, PartialEq)]
 enum Style {
     #[default]
     Unknown,
-    /// Each request stands for itself (2026-07-28).
+    /// Each request is complete in itself (2026-07-28).
     Stateless,
     /// A session that was initialized.
     Session,
@@ -51,7 +51,7 @@ impl RunningRequests {
         self.style == Style::Stateless && !self.direct.contains_key(id) && !self.ordinary.contains_key(id)
     }
 
-    /// Adds a request that is served directly. The token ends it.
+    /// Adds a request that is served directly. Cancelling the token ends it.
     pub(super) fn add_direct(&mut self, id: RequestId) -> (DirectId, CancellationToken) {
         self.last_serial += 1;
         let (serial, end) = (self.last_serial, CancellationToken::new());
@@ -59,7 +59,7 @@ impl RunningRequests {
         (DirectId { id, serial }, end)
     }
 
-    /// Removes a request that was served directly. Its id, if its client still wants the answer.
+    /// Removes a request that was served directly. Returns its id, if its client still wants the response.
     pub(super) fn remove_direct(&mut self, DirectId { id, serial }: DirectId) -> Option<RequestId> {
         match self.direct.entry(id) {
             Entry::Occupied(entry) if entry.get().serial == serial => Some(entry.remove_entry().0),
@@ -108,12 +108,12 @@ impl RunningRequests {
         self.ordinary.is_empty() && self.direct.is_empty()
     }
 
-    /// Ends all requests that are served directly. They are still answered.
+    /// Ends all requests that are served directly. They still get a response.
     pub(super) fn end_direct(&self) {
         self.direct.values().for_each(|direct| direct.end.cancel());
     }
 
-    /// Removes a question that the client can no longer answer, and makes the answer that rmcp gets in its place.
+    /// Removes a question that the client can no longer answer, and returns the error that rmcp gets instead of the answer.
     pub(super) fn next_unanswered(&mut self) -> Option<ClientJsonRpcMessage> {
         let id = self.asked.iter().next().cloned()?;
         self.asked.remove(&id);
@@ -132,7 +132,7 @@ impl RunningRequests {
 }
 
 impl Style {
-    /// As rmcp decides it.
+    /// Decides the style in the same way as rmcp.
     fn update(&mut self, request: &ClientRequest) {
         match request {
             ClientRequest::InitializeRequest(_) => *self = Self::Session,

@@ -1,4 +1,4 @@
-//! The end of the transport: running requests may end by themselves for a while, and are cancelled then.
+//! The shutdown of the transport: running requests get some time to end by themselves, and are then cancelled.
 
 use crate::transport::shutdown::DRAIN_TIMEOUT;
 use std::pin::Pin;
@@ -6,9 +6,10 @@ use std::time::Duration;
 use tokio::time::Sleep;
 use tokio_util::sync::CancellationToken;
 
-/// How long requests may run that came with the end of the input: a script that sends them, and then reads, does so.
+/// How long requests may run that came together with the end of the input. A script does this: it sends requests, closes the
+/// input and then reads.
 const SCRIPT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long before the end of the input they may have come.
+/// The time before the end of the input within which a request counts as having come with it.
 const TOGETHER: Duration = Duration::from_millis(100);
 
 pub(super) struct Shutdown {
@@ -19,7 +20,7 @@ pub(super) struct Shutdown {
 }
 
 impl Shutdown {
-    /// It begins when `stop` is cancelled. `force_stop` leaves running requests no time.
+    /// The shutdown begins when `stop` is cancelled. With `force_stop`, running requests get no time.
     pub(super) fn new(stop: CancellationToken, force_stop: CancellationToken) -> Self {
         Self { stop, force_stop, deadline: None, input_has_ended: false }
     }
@@ -37,7 +38,7 @@ impl Shutdown {
         self.force_stop.is_cancelled() || self.input_has_ended && self.stop.is_cancelled()
     }
 
-    /// A client that ends the input wants the server to end. `last` is how long ago it sent a request.
+    /// A client that closes the input wants the server to end. `last` is how long ago it sent its last request.
     pub(super) fn input_has_ended(&mut self, last: Option<Duration>) {
         self.input_has_ended = true;
         let is_script = last.is_some_and(|last| last < TOGETHER);
@@ -45,7 +46,7 @@ impl Shutdown {
         self.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
     }
 
-    /// Waits until it begins, or until it is over.
+    /// Waits until the shutdown begins, or until its time is over.
     pub(super) async fn changed(&mut self) {
         if self.is_over() {
             return std::future::pending().await;

@@ -1,4 +1,4 @@
-//! The archive of removed files: what it keeps is verified like the chain, also after a crash and with older journals.
+//! The archive of removed files: its contents are verified like the chain, even after a crash and with older logs.
 
 use super::super::*;
 use super::{grant, open, settings, with_lines, wrong};
@@ -8,21 +8,21 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// About three records a file, and ten in the archive.
+/// Settings for about three records in a file, and ten in the archive.
 fn small() -> AuditSettings {
     AuditSettings { max_size: ByteSize::b(900), keep: NonZeroU32::new(2).unwrap(), ..settings() }
 }
 
 fn keep(folder: &Path, records: std::ops::Range<usize>) {
-    let (journal, _) = open(folder, &small());
+    let (log, _) = open(folder, &small());
     for number in records {
-        journal.keep(grant(number));
-        assert!(journal.flush());
+        log.keep(grant(number));
+        assert!(log.flush());
     }
 }
 
-/// A journal whose oldest records are in the archive.
-fn journal() -> (TempDir, PathBuf) {
+/// A log whose oldest records are in the archive.
+fn log() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     keep(folder.path(), 0..40);
     let archive = folder.path().join("archive.jsonl");
@@ -33,7 +33,7 @@ fn journal() -> (TempDir, PathBuf) {
 
 #[test]
 fn each_change_of_the_archive_is_found() {
-    let (folder, archive) = journal();
+    let (folder, archive) = log();
     let whole = fs::read(&archive).unwrap();
     for at in (0..whole.len() - 1).step_by(37) {
         let mut changed = whole.clone();
@@ -57,7 +57,7 @@ fn each_change_of_the_archive_is_found() {
 
 #[test]
 fn an_archive_that_no_record_names_is_found() {
-    let (folder, archive) = journal();
+    let (folder, archive) = log();
     let other = tempfile::tempdir().unwrap();
     keep(other.path(), 0..1);
     assert!(verify(other.path(), None).is_ok());
@@ -79,14 +79,14 @@ fn a_crash_while_files_are_removed_loses_nothing() {
         let text = fs::read_to_string(folder.join("audit.jsonl")).unwrap();
         text.lines().next().is_some_and(|line| line.contains("\"what\":\"removed\""))
     };
-    // The moment before and after a removal.
+    // Copies of the folder right before and right after a removal.
     let folder = tempfile::tempdir().unwrap();
     keep(folder.path(), 0..20);
     let (before, after) = (20..60)
         .find_map(|number| {
             let before = copy(folder.path());
             keep(folder.path(), number..number + 1);
-            let closed = |folder: &Path| folder::JournalFolder::new(folder).closed().unwrap();
+            let closed = |folder: &Path| folder::AuditFolder::new(folder).closed().unwrap();
             let removed = closed(before.path()).first() != closed(folder.path()).first();
             (removed && is_removal(folder.path())).then(|| (before, copy(folder.path())))
         })
@@ -94,20 +94,20 @@ fn a_crash_while_files_are_removed_loses_nothing() {
     let put = |folder: &Path, name: &str, of: &Path, old: &str| {
         fs::copy(of.join(old), folder.join(name)).unwrap();
     };
-    let removed = folder::JournalFolder::new(before.path()).closed().unwrap()[0].1.clone();
+    let removed = folder::AuditFolder::new(before.path()).closed().unwrap()[0].1.clone();
     let removed = removed.file_name().unwrap().to_str().unwrap();
 
-    // The new archive was written, and nothing else.
+    // The crash came after the new archive was written, and before anything else.
     let crashed = copy(before.path());
     put(crashed.path(), "archive.new", after.path(), "archive.jsonl");
     assert!(verify(crashed.path(), None).is_ok());
-    // The record that names it was written, too.
+    // The crash came after the record that names the archive was written, too.
     let crashed_later = copy(after.path());
     put(crashed_later.path(), "archive.new", after.path(), "archive.jsonl");
     put(crashed_later.path(), "archive.jsonl", before.path(), "archive.jsonl");
     put(crashed_later.path(), removed, before.path(), removed);
     assert!(verify(crashed_later.path(), None).is_ok());
-    // It is in its place, and the file is still there.
+    // The crash came after the archive was put into its place, while the removed file is still there.
     let crashed_last = copy(after.path());
     put(crashed_last.path(), removed, before.path(), removed);
     assert!(verify(crashed_last.path(), None).is_ok());
@@ -116,7 +116,7 @@ fn a_crash_while_files_are_removed_loses_nothing() {
         keep(crashed.path(), 60..80);
         let report = verify(crashed.path(), None).unwrap();
         let mut seen = Vec::new();
-        let note = |entry: JournalEntry| {
+        let note = |entry: AuditLogEntry| {
             seen.push(entry.fields["seq"].as_u64().unwrap());
             Ok(())
         };
@@ -127,10 +127,10 @@ fn a_crash_while_files_are_removed_loses_nothing() {
 }
 
 #[test]
-fn journals_of_versions_without_an_archive_go_on() {
-    let (folder, _) = super::journal(3);
+fn logs_of_versions_without_an_archive_go_on() {
+    let (folder, _) = super::log(3);
     let head = verify(folder.path(), None).unwrap().head;
-    // As such a version recorded a removal, of the records before.
+    // Such a version recorded the removal of the records before like this.
     let body = format!(
         r#"{{"seq":4,"time":"2026-11-01T00:00:00.000Z","event":"journal","what":"removed","file":"audit-000001.jsonl","through":3,"prev":"{}""#,
         head.hash
@@ -151,14 +151,14 @@ fn files_stay_until_the_archive_can_be_written() {
     let folder = tempfile::tempdir().unwrap();
     let in_its_place = folder.path().join("archive.jsonl");
     fs::create_dir(&in_its_place).unwrap();
-    let (journal, _) = open(folder.path(), &small());
+    let (log, _) = open(folder.path(), &small());
     for number in 0..20 {
-        journal.keep(grant(number));
-        while !journal.flush() {
+        log.keep(grant(number));
+        while !log.flush() {
             std::thread::yield_now();
         }
     }
-    drop(journal);
+    drop(log);
     fs::remove_dir(&in_its_place).unwrap();
     let report = verify(folder.path(), None).unwrap();
     assert_eq!((report.first, report.head.seq), (1, 20), "nothing was removed, and nothing is lost");

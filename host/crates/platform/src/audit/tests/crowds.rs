@@ -1,4 +1,4 @@
-//! Principals that record without end, to rotate the records of others away.
+//! Principals that cause endless records in order to push out the records of others.
 
 use super::super::*;
 use super::open;
@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// What the victim leaves before others begin.
+/// How many calls the victim records before others begin.
 const CALLS: usize = 10;
 
 fn by(principal: &str, event: AuditEvent) -> AuditRecord {
@@ -27,32 +27,32 @@ fn call() -> AuditEvent {
     AuditEvent::Verdict { tool: "t".into(), outcome: "ok", arguments: None, denials: 0, cost }
 }
 
-/// A journal with small files, in which a victim left a denial and some calls.
-fn journal_of_victim(size: ByteSize) -> (TempDir, FileJournal) {
+/// A log with small files, in which a victim left a denial and some calls.
+fn log_of_victim(size: ByteSize) -> (TempDir, FileAuditLog) {
     let folder = tempfile::tempdir().unwrap();
     let keep = NonZeroU32::new(2).unwrap();
     let settings = AuditSettings { max_size: size, keep, required: true, ..AuditSettings::default() };
-    let (journal, _) = open(folder.path(), &settings);
-    journal.keep(by("victim", denial()));
-    (0..CALLS).for_each(|_| journal.keep(by("victim", call())));
-    assert!(journal.flush());
-    (folder, journal)
+    let (log, _) = open(folder.path(), &settings);
+    log.keep(by("victim", denial()));
+    (0..CALLS).for_each(|_| log.keep(by("victim", call())));
+    assert!(log.flush());
+    (folder, log)
 }
 
-/// Records all of them, however many the queue holds at once.
-fn keep_all(journal: &FileJournal, records: impl Iterator<Item = AuditRecord>) {
+/// Records all of them, even if they are more than the queue holds at once.
+fn keep_all(log: &FileAuditLog, records: impl Iterator<Item = AuditRecord>) {
     for (number, record) in records.enumerate() {
-        journal.keep(record);
-        assert!(number % 500 != 499 || journal.flush());
+        log.keep(record);
+        assert!(number % 500 != 499 || log.flush());
     }
-    assert!(journal.flush() && journal.lost() == 0);
+    assert!(log.flush() && log.lost() == 0);
 }
 
-/// The denials and the calls of a principal that are still there.
+/// The denials and the calls of a principal that are still in the log.
 fn kept(folder: &Path, principal: &str) -> (usize, usize) {
     let filter = EntryFilter { principal: Some(format!("key:{principal}")), ..EntryFilter::default() };
     let (mut denials, mut calls) = (0, 0);
-    let count = |entry: JournalEntry| {
+    let count = |entry: AuditLogEntry| {
         denials += usize::from(entry.text("event") == "denial");
         calls += usize::from(entry.text("event") == "verdict");
         Ok(())
@@ -73,19 +73,19 @@ fn nobody_rotates_the_records_of_others_away() {
     };
     let small = ByteSize::kib(64);
     for (what, event) in [("calls", call as fn() -> AuditEvent), ("denials", denial)] {
-        let (folder, journal) = journal_of_victim(small);
-        keep_all(&journal, (0..20_000).map(|_| by("mallory", event())));
+        let (folder, log) = log_of_victim(small);
+        keep_all(&log, (0..20_000).map(|_| by("mallory", event())));
         victim(what, folder.path(), CALLS);
         let (denials, calls) = kept(folder.path(), "mallory");
         assert!(denials + calls > 200, "mallory's newest records are kept, too: {denials} and {calls}");
     }
     // A denial each counts less than a call each; both of all do not fit.
-    let (folder, journal) = journal_of_victim(ByteSize::mib(4));
+    let (folder, log) = log_of_victim(ByteSize::mib(4));
     let crowd = (0..10_000).map(|number| format!("crowd-{number}"));
-    keep_all(&journal, crowd.flat_map(|name| [denial(), call(), call(), call()].map(|event| by(&name, event))));
+    keep_all(&log, crowd.flat_map(|name| [denial(), call(), call(), call()].map(|event| by(&name, event))));
     victim("10,000 principals", folder.path(), 0);
-    let (folder, journal) = journal_of_victim(small);
-    keep_all(&journal, (0..100_000).map(|number| by(&format!("crowd-{number}"), call())));
+    let (folder, log) = log_of_victim(small);
+    keep_all(&log, (0..100_000).map(|number| by(&format!("crowd-{number}"), call())));
     victim("100,000 principals", folder.path(), 0);
     eprintln!("hostile: rotation: {held} of {all} records of others are kept");
     assert_eq!(held, all);
@@ -93,22 +93,22 @@ fn nobody_rotates_the_records_of_others_away() {
 
 #[test]
 fn nobody_takes_the_whole_queue() {
-    let (folder, journal) = journal_of_victim(ByteSize::mib(64));
-    // While the disk is slow.
-    let locked = folder::JournalFolder::new(folder.path()).lock().unwrap();
-    while journal.lost() < 1_000 {
-        journal.keep(by("mallory", denial()));
+    let (folder, log) = log_of_victim(ByteSize::mib(64));
+    // The lock has the effect of a slow disk.
+    let locked = folder::AuditFolder::new(folder.path()).lock().unwrap();
+    while log.lost() < 1_000 {
+        log.keep(by("mallory", denial()));
     }
-    (0..100).for_each(|_| journal.keep(by("victim", denial())));
-    let refuses = |name: &str| journal.refuses_calls(&Principal::from_source("key", name));
+    (0..100).for_each(|_| log.keep(by("victim", denial())));
+    let refuses = |name: &str| log.refuses_calls(&Principal::from_source("key", name));
     assert!(refuses("mallory") && !refuses("victim"), "only those wait whose records are lost");
     drop(locked);
-    drop(journal);
+    drop(log);
     let denials = kept(folder.path(), "victim").0 - 1;
     eprintln!("hostile: queue: {denials} of 100 records of others are kept beside a flood");
     assert_eq!(denials, 100);
     let (mut records, mut decisions) = (0, 0);
-    let count = |entry: JournalEntry| {
+    let count = |entry: AuditLogEntry| {
         records += entry.fields.get("records").map_or(0, |number| number.as_u64().unwrap());
         decisions += entry.fields.get("decisions").map_or(0, |number| number.as_u64().unwrap());
         Ok(())

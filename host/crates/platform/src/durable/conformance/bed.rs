@@ -1,4 +1,4 @@
-//! What a check needs: a store to be checked, keys and entries.
+//! What a check needs: the store that is checked, keys and entries.
 
 use super::super::contract::DurableStore;
 use super::super::key::Key;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// A store, empty at first, that can be opened again and again over the same data.
 pub trait TestBed: Sync {
-    /// Opens it, while others may have it open.
+    /// Opens the store, even while it is already open.
     fn open(&self) -> BoxFuture<'_, Arc<dyn DurableStore>>;
 
     /// Lets time pass for leases.

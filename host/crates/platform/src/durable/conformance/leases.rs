@@ -2,7 +2,7 @@
 
 use super::super::contract::DurableStore;
 use super::super::error::DurableError;
-use super::super::types::{Fence, Lease, Strength};
+use super::super::types::{Durability, Fence, Lease};
 use super::bed::{TestBed, bodies, key};
 use futures::future::join_all;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(super) async fn check(bed: &dyn TestBed) {
     a_replaced_owner_cannot_append(bed, a.as_ref(), b.as_ref()).await;
 }
 
-/// Whether the lease is extended.
+/// Returns whether the lease is extended.
 async fn renew(store: &dyn DurableStore, lease: &Lease) -> bool {
     store.renew(vec![lease.clone()], TERM).await.unwrap().is_empty()
 }
@@ -110,7 +110,7 @@ async fn what_is_left_behind_is_found(bed: &dyn TestBed, a: &dyn DurableStore, b
     for store in [a, b] {
         assert_eq!(store.expired(&prefix).await, Ok(vec![left.clone()]));
     }
-    // Who has done with it for now, and leaves it to anybody.
+    // The holder does not need the lease now, and leaves it to anybody.
     assert_eq!(a.renew(vec![held.clone()], Duration::ZERO).await, Ok(Vec::new()));
     assert_eq!(b.expired(&prefix).await.unwrap().len(), 2);
     let taken = b.acquire(&held.name, "b", TERM).await.unwrap().unwrap();
@@ -138,19 +138,19 @@ async fn one_of_many_gets_it(bed: &dyn TestBed) {
     assert_eq!(got, 1);
 }
 
-/// The case for which there are tokens: a process stops in the middle, and does not know that it lost its lease.
+/// This case is why tokens exist: a process stops in the middle of its work, and does not know that it lost its lease.
 async fn a_replaced_owner_cannot_append(bed: &dyn TestBed, a: &dyn DurableStore, b: &dyn DurableStore) {
     let (name, log) = (key("lease/owner"), key("lease/log"));
     let old = a.acquire(&name, "a", TERM).await.unwrap().unwrap();
-    a.append(&log, old.fence, 0, bodies(&["one"]), Strength::Process).await.unwrap();
+    a.append(&log, old.fence, 0, bodies(&["one"]), Durability::Process).await.unwrap();
     bed.pass(TERM).await;
     let new = b.acquire(&name, "b", TERM).await.unwrap().unwrap();
-    b.append(&log, new.fence, 1, Vec::new(), Strength::Process).await.unwrap();
-    let late = a.append(&log, old.fence, 1, bodies(&["two"]), Strength::Power);
+    b.append(&log, new.fence, 1, Vec::new(), Durability::Process).await.unwrap();
+    let late = a.append(&log, old.fence, 1, bodies(&["two"]), Durability::Power);
     assert_eq!(late.await, Err(DurableError::Fenced));
-    b.append(&log, new.fence, 1, bodies(&["two"]), Strength::Process).await.unwrap();
+    b.append(&log, new.fence, 1, bodies(&["two"]), Durability::Process).await.unwrap();
     bed.pass(TERM).await;
-    let late = a.append(&log, old.fence, 2, bodies(&["three"]), Strength::Power);
+    let late = a.append(&log, old.fence, 2, bodies(&["three"]), Durability::Power);
     assert_eq!(late.await, Err(DurableError::Fenced), "however late, and whether or not the lease has an owner");
     assert_eq!(a.read(&log, 0, u64::MAX).await.unwrap().entries, bodies(&["one", "two"]));
 }

@@ -2,7 +2,7 @@
 
 use super::super::contract::DurableStore;
 use super::super::error::DurableError;
-use super::super::types::{Entries, Fence, Strength};
+use super::super::types::{Durability, Entries, Fence};
 use super::bed::{ONE, TWO, TestBed, bodies, key};
 use futures::future::join_all;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) async fn check(bed: &dyn TestBed) {
 
 async fn entries_are_numbered(store: &dyn DurableStore) {
     let log = key("numbers/log");
-    let append = |next, texts: &[&str]| store.append(&log, ONE, next, bodies(texts), Strength::Process);
+    let append = |next, texts: &[&str]| store.append(&log, ONE, next, bodies(texts), Durability::Process);
     assert_eq!(store.read(&log, 0, ALL).await, Ok(Entries::default()));
     assert_eq!(append(1, &["x"]).await, Err(DurableError::Moved { next: 0 }));
     assert_eq!(append(0, &["a", "", "c"]).await, Ok(()));
@@ -43,7 +43,7 @@ async fn entries_are_numbered(store: &dyn DurableStore) {
 async fn a_part_is_bounded_by_bytes(store: &dyn DurableStore) {
     let log = key("parts/log");
     let entries: Vec<Vec<u8>> = (0..50u8).map(|number| vec![number; usize::from(number)]).collect();
-    store.append(&log, ONE, 0, entries.clone(), Strength::Process).await.unwrap();
+    store.append(&log, ONE, 0, entries.clone(), Durability::Process).await.unwrap();
     for most in [0, 1, 60, 200] {
         let mut found = Vec::new();
         loop {
@@ -62,7 +62,7 @@ async fn a_part_is_bounded_by_bytes(store: &dyn DurableStore) {
 
 async fn a_lower_token_is_refused(store: &dyn DurableStore) {
     let log = key("tokens/log");
-    let append = |fence, next, texts: &[&str]| store.append(&log, fence, next, bodies(texts), Strength::Process);
+    let append = |fence, next, texts: &[&str]| store.append(&log, fence, next, bodies(texts), Durability::Process);
     assert_eq!(append(ONE, 0, &["old"]).await, Ok(()));
     assert_eq!(append(TWO, 1, &[]).await, Ok(()), "the new owner shows its token");
     assert_eq!(append(ONE, 1, &["late"]).await, Err(DurableError::Fenced));
@@ -78,15 +78,15 @@ async fn a_lower_token_is_refused(store: &dyn DurableStore) {
     assert_eq!(store.trim(&log, Fence(9), 0).await, Ok(()));
     assert_eq!(append(TWO, 3, &["late"]).await, Err(DurableError::Fenced));
     let empty = key("tokens/empty");
-    assert_eq!(store.append(&empty, TWO, 0, Vec::new(), Strength::Power).await, Ok(()));
-    assert_eq!(store.append(&empty, ONE, 0, bodies(&["late"]), Strength::Process).await, Err(DurableError::Fenced));
+    assert_eq!(store.append(&empty, TWO, 0, Vec::new(), Durability::Power).await, Ok(()));
+    assert_eq!(store.append(&empty, ONE, 0, bodies(&["late"]), Durability::Process).await, Err(DurableError::Fenced));
 }
 
 async fn trimming_keeps_numbers(store: &dyn DurableStore) {
     let log = key("trimming/log");
     assert_eq!(store.trim(&log, ONE, 5).await, Ok(()), "there need not be a log");
     assert_eq!(store.read(&log, 0, ALL).await, Ok(Entries::default()));
-    store.append(&log, ONE, 0, bodies(&["a", "b", "c", "d"]), Strength::Process).await.unwrap();
+    store.append(&log, ONE, 0, bodies(&["a", "b", "c", "d"]), Durability::Process).await.unwrap();
     for before in [2, 2, 0] {
         store.trim(&log, ONE, before).await.unwrap();
         for from in 0..=2 {
@@ -97,17 +97,17 @@ async fn trimming_keeps_numbers(store: &dyn DurableStore) {
     store.trim(&log, ONE, 99).await.unwrap();
     assert_eq!(store.read(&log, 0, ALL).await, Ok(Entries { first: 4, entries: Vec::new(), next: 4 }));
     assert_eq!(
-        store.append(&log, ONE, 0, bodies(&["x"]), Strength::Process).await,
+        store.append(&log, ONE, 0, bodies(&["x"]), Durability::Process).await,
         Err(DurableError::Moved { next: 4 })
     );
-    store.append(&log, ONE, 4, bodies(&["e"]), Strength::Process).await.unwrap();
+    store.append(&log, ONE, 4, bodies(&["e"]), Durability::Process).await.unwrap();
     assert_eq!(store.read(&log, 0, ALL).await, Ok(Entries { first: 4, entries: bodies(&["e"]), next: 5 }));
 }
 
 async fn replacing_goes_on_counting(store: &dyn DurableStore) {
     let log = key("replacing/log");
-    let append = |fence, next, texts: &[&str]| store.append(&log, fence, next, bodies(texts), Strength::Process);
-    let replace = |fence, next, texts: &[&str]| store.replace(&log, fence, next, bodies(texts), Strength::Process);
+    let append = |fence, next, texts: &[&str]| store.append(&log, fence, next, bodies(texts), Durability::Process);
+    let replace = |fence, next, texts: &[&str]| store.replace(&log, fence, next, bodies(texts), Durability::Process);
     let found = |first, texts: &[&str]| Ok(Entries { first, entries: bodies(texts), next: first + texts.len() as u64 });
     assert_eq!(replace(TWO, 1, &["x"]).await, Err(DurableError::Moved { next: 0 }));
     assert_eq!(replace(TWO, 0, &["a", "b"]).await, Ok(()), "there need not be a log");
@@ -121,7 +121,7 @@ async fn replacing_goes_on_counting(store: &dyn DurableStore) {
         assert_eq!(store.read(&log, from, ALL).await, found(3, &["d", "e"]));
     }
     assert_eq!(append(TWO, 2, &["late"]).await, Err(DurableError::Moved { next: 5 }));
-    // Each takes its turn, whether or not anybody waits.
+    // Each request gets its place in the order, whether or not anybody waits for its answer.
     drop(append(TWO, 5, &["f"]));
     drop(replace(TWO, 6, &["g"]));
     assert_eq!(append(TWO, 7, &["h"]).await, Ok(()));
@@ -134,22 +134,23 @@ async fn replacing_goes_on_counting(store: &dyn DurableStore) {
 async fn a_removed_log_begins_again(store: &dyn DurableStore) {
     let (log, other) = (key("removing/log"), key("removing/other"));
     for log in [&log, &other] {
-        store.append(log, TWO, 0, bodies(&["a", "b"]), Strength::Process).await.unwrap();
+        store.append(log, TWO, 0, bodies(&["a", "b"]), Durability::Process).await.unwrap();
     }
     for _ in 0..2 {
         store.remove_log(&log).await.unwrap();
         assert_eq!(store.read(&log, 0, ALL).await, Ok(Entries::default()));
     }
-    assert_eq!(store.append(&log, ONE, 0, bodies(&["c"]), Strength::Process).await, Ok(()), "under any token");
+    assert_eq!(store.append(&log, ONE, 0, bodies(&["c"]), Durability::Process).await, Ok(()), "under any token");
     assert_eq!(store.read(&log, 0, ALL).await, Ok(Entries { first: 0, entries: bodies(&["c"]), next: 1 }));
     assert_eq!(store.read(&other, 0, ALL).await.unwrap().next, 2, "another log stays");
 }
 
 async fn what_stands_behind_a_failed_append_fails(store: &dyn DurableStore) {
     let log = key("behind/log");
-    store.append(&log, TWO, 0, bodies(&["a"]), Strength::Process).await.unwrap();
-    let failing = store.append(&log, ONE, 1, bodies(&["b"]), Strength::Process);
-    let behind: Vec<_> = (2..20).map(|next| store.append(&log, TWO, next, bodies(&["c"]), Strength::Process)).collect();
+    store.append(&log, TWO, 0, bodies(&["a"]), Durability::Process).await.unwrap();
+    let failing = store.append(&log, ONE, 1, bodies(&["b"]), Durability::Process);
+    let behind: Vec<_> =
+        (2..20).map(|next| store.append(&log, TWO, next, bodies(&["c"]), Durability::Process)).collect();
     for answer in join_all(behind).await {
         assert_eq!(answer, Err(DurableError::Moved { next: 1 }));
     }
@@ -167,7 +168,7 @@ async fn of_two_writers_one_moves_the_other(bed: &dyn TestBed) {
             let (mut next, mut done) = (0, 0);
             while done < EACH {
                 let body = format!("{writer} {done}").into_bytes();
-                match store.append(log, ONE, next, vec![body], Strength::Process).await {
+                match store.append(log, ONE, next, vec![body], Durability::Process).await {
                     Ok(()) => (next, done) = (next + 1, done + 1),
                     Err(DurableError::Moved { next: end }) => next = end,
                     Err(error) => panic!("{error}"),

@@ -1,7 +1,7 @@
-//! The order of requests: that in which they are made, not that in which their answers are awaited.
+//! The order of requests: they take effect in the order in which they are made, not in which their answers are awaited.
 
 use super::super::contract::DurableStore;
-use super::super::types::{Expected, Strength};
+use super::super::types::{Durability, Expected};
 use super::bed::{ONE, TestBed, bodies, key};
 
 pub(super) async fn check(bed: &dyn TestBed) {
@@ -14,16 +14,16 @@ pub(super) async fn check(bed: &dyn TestBed) {
 async fn nobody_needs_to_wait(store: &dyn DurableStore) {
     const ENTRIES: u64 = 600;
     let log = key("unawaited/log");
-    let strength = |number: u64| if number.is_multiple_of(7) { Strength::Power } else { Strength::Process };
+    let durability = |number: u64| if number.is_multiple_of(7) { Durability::Power } else { Durability::Process };
     for next in 0..ENTRIES {
-        drop(store.append(&log, ONE, next, vec![next.to_le_bytes().to_vec()], strength(next)));
+        drop(store.append(&log, ONE, next, vec![next.to_le_bytes().to_vec()], durability(next)));
         let name = key(format!("unawaited/{next:03}"));
-        drop(store.put(&name, vec![1], Expected::Nothing, strength(next + 3)));
+        drop(store.put(&name, vec![1], Expected::Nothing, durability(next + 3)));
         if next % 3 == 0 {
-            drop(store.remove(&name, Expected::Any, Strength::Process));
+            drop(store.remove(&name, Expected::Any, Durability::Process));
         }
     }
-    store.append(&log, ONE, ENTRIES, bodies(&["last"]), Strength::Process).await.unwrap();
+    store.append(&log, ONE, ENTRIES, bodies(&["last"]), Durability::Process).await.unwrap();
     let found = store.read(&log, 0, u64::MAX).await.unwrap();
     assert_eq!(found.next, ENTRIES + 1);
     let numbers = (0..ENTRIES).map(|next| next.to_le_bytes().to_vec());
@@ -42,8 +42,8 @@ async fn nobody_needs_to_wait(store: &dyn DurableStore) {
 async fn a_read_sees_what_was_asked_before(store: &dyn DurableStore) {
     let (name, log) = (key("seen/record"), key("seen/log"));
     for round in 0..50u8 {
-        let written = store.put(&name, vec![round], Expected::Any, Strength::Power);
-        let appended = store.append(&log, ONE, u64::from(round), vec![vec![round]], Strength::Power);
+        let written = store.put(&name, vec![round], Expected::Any, Durability::Power);
+        let appended = store.append(&log, ONE, u64::from(round), vec![vec![round]], Durability::Power);
         let (record, entries) = (store.get(&name), store.read(&log, u64::from(round), u64::MAX));
         let listed = store.list(&key("seen"), None, 9);
         assert_eq!(record.await.unwrap().unwrap().value, [round]);
@@ -56,7 +56,7 @@ async fn a_read_sees_what_was_asked_before(store: &dyn DurableStore) {
 async fn an_answer_may_be_awaited_at_any_time(store: &dyn DurableStore) {
     let name = key("turns/record");
     let mut answers: Vec<_> =
-        (0..20u8).map(|value| store.put(&name, vec![value], Expected::Any, Strength::Process)).collect();
+        (0..20u8).map(|value| store.put(&name, vec![value], Expected::Any, Durability::Process)).collect();
     let seen = store.get(&name).await.unwrap().unwrap();
     assert_eq!(seen.value, [19]);
     let mut revisions = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::super::contract::DurableStore;
 use super::super::error::DurableError;
-use super::super::types::{Expected, Record, Revision, Strength};
+use super::super::types::{Durability, Expected, Record, Revision};
 use super::bed::{TestBed, key};
 use futures::future::join_all;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ pub(super) async fn check(bed: &dyn TestBed) {
 async fn what_is_put_is_found(store: &dyn DurableStore) {
     let name = key("found/a");
     assert_eq!(store.get(&name).await, Ok(None));
-    for (value, strength) in [(vec![0, 255, 10], Strength::Process), (Vec::new(), Strength::Power)] {
-        let revision = store.put(&name, value.clone(), Expected::Any, strength).await.unwrap();
+    for (value, durability) in [(vec![0, 255, 10], Durability::Process), (Vec::new(), Durability::Power)] {
+        let revision = store.put(&name, value.clone(), Expected::Any, durability).await.unwrap();
         assert_eq!(store.get(&name).await, Ok(Some(Record { value, revision })));
     }
     assert_eq!(store.get(&key("found")).await, Ok(None));
@@ -29,8 +29,8 @@ async fn what_is_put_is_found(store: &dyn DurableStore) {
 
 async fn a_condition_that_does_not_hold_changes_nothing(store: &dyn DurableStore) {
     let name = key("conditions/a");
-    let put = |value: u8, expected| store.put(&name, vec![value], expected, Strength::Process);
-    let remove = |expected| store.remove(&name, expected, Strength::Process);
+    let put = |value: u8, expected| store.put(&name, vec![value], expected, Durability::Process);
+    let remove = |expected| store.remove(&name, expected, Durability::Process);
     assert_eq!(put(1, Expected::At(Revision(1))).await, Err(DurableError::Conflict(None)));
     assert_eq!(remove(Expected::At(Revision(1))).await, Err(DurableError::Conflict(None)));
     assert_eq!(store.get(&name).await, Ok(None));
@@ -54,12 +54,12 @@ async fn a_revision_is_not_used_again(store: &dyn DurableStore) {
     let mut last = Revision(0);
     for round in 0..4 {
         for expected in [Expected::Nothing, Expected::Any] {
-            let revision = store.put(&name, vec![7], expected, Strength::Process).await.unwrap();
+            let revision = store.put(&name, vec![7], expected, Durability::Process).await.unwrap();
             assert!(revision > last, "round {round}: {revision:?} after {last:?}");
             last = revision;
         }
-        store.remove(&name, Expected::At(last), Strength::Process).await.unwrap();
-        let stale = store.put(&name, vec![8], Expected::At(last), Strength::Process).await;
+        store.remove(&name, Expected::At(last), Durability::Process).await.unwrap();
+        let stale = store.put(&name, vec![8], Expected::At(last), Durability::Process).await;
         assert_eq!(stale, Err(DurableError::Conflict(None)));
     }
 }
@@ -69,7 +69,7 @@ async fn pages_are_in_order(store: &dyn DurableStore) {
     let names: Vec<_> = inside.iter().map(|name| key(format!("pages/p/{name}"))).collect();
     let outside = ["pages/p", "pages/p-", "pages/p.x", "pages/p0", "pages/pp/a", "pages/o/a", "pages/q/a"];
     for name in names.iter().rev().cloned().chain(outside.map(key)) {
-        store.put(&name, name.as_str().into(), Expected::Nothing, Strength::Process).await.unwrap();
+        store.put(&name, name.as_str().into(), Expected::Nothing, Durability::Process).await.unwrap();
     }
     let prefix = key("pages/p");
     for most in [1, 3, 100] {
@@ -114,7 +114,7 @@ async fn of_many_at_once_each_change_counts(bed: &dyn TestBed) {
                 let seen = store.get(&name).await.unwrap();
                 let expected = seen.as_ref().map_or(Expected::Nothing, |record| Expected::At(record.revision));
                 let value = (count(&seen) + 1).to_le_bytes().to_vec();
-                match store.put(&name, value, expected, Strength::Process).await {
+                match store.put(&name, value, expected, Durability::Process).await {
                     Ok(_) => done += 1,
                     Err(DurableError::Conflict(_)) => {}
                     Err(error) => panic!("{error}"),

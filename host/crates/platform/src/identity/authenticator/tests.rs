@@ -1,4 +1,5 @@
-//! The authenticator with tokens and keys made here. The issuer is a map of documents; time moves only when told to.
+//! The authenticator with tokens and keys that are made here. The issuer is a map of documents, and time passes only if a test
+//! says so.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod issuers;
@@ -31,7 +32,7 @@ const RSA_MODULUS: &str = "\
     z8_GvL5IDZabbEeGivq0YgggBAqEWvdX6FJfoCuseJMPFb62viIWtqxaJiP2tQCoj_ZMEQmOO_sumRoNMC7uB5w7C9NKXANAlyrb\
     EiB1fvJ6TIyjVh4YTBqNZk2Pi9s897kIwZ-PvtN2ZQ";
 
-/// That token: for alice, valid at [`NOW`].
+/// The token that this key signed: for alice, valid at [`NOW`].
 const RSA_TOKEN: &str = "\
     eyJhbGciOiJSUzI1NiIsImtpZCI6InJzYSJ9.eyJpc3MiOiJodHRwczovL2xvZ2luLmV4YW1wbGUuY29tL3JlYWxtIiwiYXVkIjo\
     iaHR0cHM6Ly90b29scy5leGFtcGxlLmNvbS9tY3AiLCJzdWIiOiJhbGljZSIsImV4cCI6MTgwMDAwMDMwMCwic2NvcGUiOiJ0b29\
@@ -287,14 +288,14 @@ async fn nobody_whose_key_is_known_waits_for_an_issuer_that_hangs() {
     let mut waiting = Box::pin(world.check(&unknown));
     assert!(futures::poll!(&mut waiting).is_pending());
     assert_eq!(world.check(&good(&claims())).now_or_never(), Some(Ok(alice())));
-    // Nor does it wait when all keys are to be fetched again.
+    // It does not wait either when all keys have to be fetched again.
     world.pass(60 * 60 - 60);
     let mut lasting = claims();
     lasting["exp"] = json!(NOW + 200_000);
     assert_eq!(world.check(&good(&lasting)).now_or_never(), Some(Ok(alice())));
 }
 
-/// Otherwise whoever goes away quickly enough would keep new keys from being known.
+/// Otherwise a client that disconnects quickly could prevent new keys from becoming known.
 #[tokio::test]
 async fn a_fetch_goes_on_though_nobody_waits_for_it() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Which addresses and redirects are followed and which are refused.
+//! The addresses and redirects that are followed, and those that are refused.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use super::*;
@@ -40,7 +40,7 @@ async fn this_machine_is_reached_only_when_it_was_named() {
     assert!(matches!(go(url.clone(), AllowedNetwork::Public).await, Err(GuardedError::Address { .. })));
     let mut named = url;
     named.set_host(Some("localhost")).unwrap();
-    // This one is refused after resolving.
+    // This request is refused after its name is resolved.
     assert!(matches!(go(named, AllowedNetwork::Public).await, Err(GuardedError::Address { .. })));
     assert_eq!(count.load(Ordering::SeqCst), 1, "nobody was connected to");
 }

@@ -1,4 +1,4 @@
-//! The disk fails, and works again.
+//! The disk fails, and then works again.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use super::*;
@@ -28,23 +28,23 @@ async fn goes_on_after_the_disk_has_failed() {
     let _too_large = signal(SignalKind::from_raw(25)).unwrap();
     let store = SqliteStore::open(Path::new("state"), Arc::new(SystemClock)).unwrap();
     let (log, name) = (Key::new("log").unwrap(), Key::new("record").unwrap());
-    let append = |next: u64, strength| store.append(&log, Fence(1), next, vec![vec![next as u8; 600]], strength);
+    let append = |next: u64, durability| store.append(&log, Fence(1), next, vec![vec![next as u8; 600]], durability);
     let mut next = 0;
-    for (round, strength) in [Strength::Process, Strength::Power, Strength::Process].into_iter().enumerate() {
+    for (round, durability) in [Durability::Process, Durability::Power, Durability::Process].into_iter().enumerate() {
         for _ in 0..10 {
-            append(next, strength).await.unwrap();
+            append(next, durability).await.unwrap();
             next += 1;
         }
         let_writes(false);
-        let failed = append(next, strength).await;
+        let failed = append(next, durability).await;
         assert!(matches!(failed, Err(DurableError::Failed(_))), "round {round}: {failed:?}");
         assert!(matches!(store.problem(), Some(DurableError::Failed(_))), "it says so");
-        // In the last round, nobody asks anything: it heals by itself all the same.
+        // In the last round, nobody makes a request: the store recovers by itself.
         if round < 2 {
-            // Whether the failed entry is there is unknown, so nobody is told until it is known.
+            // It is unknown whether the failed entry is stored, so no request gets an answer until it is known.
             assert!(matches!(store.read(&log, 0, 9).await, Err(DurableError::Failed(_))));
             assert!(matches!(store.get(&name).await, Err(DurableError::Failed(_))));
-            assert!(matches!(append(next, Strength::Power).await, Err(DurableError::Failed(_))));
+            assert!(matches!(append(next, Durability::Power).await, Err(DurableError::Failed(_))));
         }
         let_writes(true);
         if round > 0 {
@@ -58,7 +58,7 @@ async fn goes_on_after_the_disk_has_failed() {
         assert_eq!(found.next, next, "round {round}: what failed is not there");
         assert_eq!(store.problem(), None);
     }
-    store.put(&name, next.to_le_bytes().to_vec(), Expected::Nothing, Strength::Power).await.unwrap();
+    store.put(&name, next.to_le_bytes().to_vec(), Expected::Nothing, Durability::Power).await.unwrap();
     store.close().await;
 }
 

@@ -1,4 +1,4 @@
-//! A process that writes under load is killed again and again; nothing that it was told is kept is lost.
+//! A process that writes under load is killed again and again; nothing is lost that was acknowledged.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use super::*;
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 const ROUNDS: u32 = 30;
 const TASKS: u64 = 8;
-/// Appends of a task that are not answered yet.
+/// How many appends of a task may be unanswered at a time.
 const IN_FLIGHT: u64 = 4;
 
 /// Runs in a child process, in a folder with this file. Without the file it does nothing.
@@ -26,20 +26,20 @@ async fn is_killed_while_it_writes() {
     join_all((0..TASKS).map(|task| write_for_ever(&store, task))).await;
 }
 
-/// Every second task asks for what survives a loss of power. After each acknowledged step it says so.
+/// Writes without end. Every second task requests that its changes survive a loss of power. Each acknowledged step is reported.
 async fn write_for_ever(store: &SqliteStore, task: u64) {
     let (name, log, count) = names(task);
-    let strength = if task.is_multiple_of(2) { Strength::Process } else { Strength::Power };
-    // The one before died with its lease.
+    let durability = if task.is_multiple_of(2) { Durability::Process } else { Durability::Power };
+    // The process before this one died while it held the lease.
     let lease = store.acquire(&name, "the only one", Duration::from_secs(60)).await.unwrap().unwrap();
     let mut next = store.read(&log, u64::MAX, 0).await.unwrap().next;
-    store.append(&log, lease.fence, next, Vec::new(), strength).await.unwrap();
+    store.append(&log, lease.fence, next, Vec::new(), durability).await.unwrap();
     let mut revision = store.get(&count).await.unwrap().map(|record| record.revision);
     loop {
         let steps = next..next + IN_FLIGHT;
         let appends: Vec<_> = steps
             .clone()
-            .map(|number| store.append(&log, lease.fence, number, vec![entry(task, number)], strength))
+            .map(|number| store.append(&log, lease.fence, number, vec![entry(task, number)], durability))
             .collect();
         for (number, append) in steps.zip(appends) {
             append.await.unwrap();
@@ -47,7 +47,7 @@ async fn write_for_ever(store: &SqliteStore, task: u64) {
         }
         next += IN_FLIGHT;
         let expected = revision.map_or(Expected::Nothing, Expected::At);
-        revision = Some(store.put(&count, next.to_le_bytes().to_vec(), expected, strength).await.unwrap());
+        revision = Some(store.put(&count, next.to_le_bytes().to_vec(), expected, durability).await.unwrap());
         acknowledge(task, "count", next);
         if next.is_multiple_of(256) {
             let before = next - 200;
@@ -62,7 +62,7 @@ fn names(task: u64) -> (Key, Key, Key) {
     (key("task"), key("log"), key("count"))
 }
 
-/// Some are larger than a page.
+/// An entry. Some are larger than a page.
 fn entry(task: u64, number: u64) -> Vec<u8> {
     let size = if number.is_multiple_of(37) { 9_000 } else { number % 300 };
     [task, number].iter().flat_map(|part| part.to_le_bytes()).chain((0..size).map(|at| at as u8)).collect()
@@ -113,7 +113,7 @@ async fn read_all(store: &SqliteStore, log: &Key) -> Entries {
     }
 }
 
-/// Starts the child, kills it once it has acknowledged so many steps, and returns the last number of each kind.
+/// Starts the child, kills it after it has acknowledged this many steps, and returns the last number of each kind.
 fn kill_after(folder: &Path, steps: u32) -> HashMap<String, u64> {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", "storage::durable_store::kill_tests::is_killed_while_it_writes", "--nocapture"]);
@@ -121,7 +121,7 @@ fn kill_after(folder: &Path, steps: u32) -> HashMap<String, u64> {
     let (mut last, mut seen, mut killed) = (HashMap::new(), 0, false);
     let mut lines = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
-    // What it said before its end can still be read; the last line may be cut.
+    // What the child reported before its end can still be read; the last line may be cut.
     while lines.read_line(&mut line).unwrap() > 0 && line.ends_with('\n') {
         let (what, number) = line.trim_end().rsplit_once(' ').unwrap();
         last.insert(what.to_owned(), number.parse().unwrap_or_else(|_| panic!("{line}")));

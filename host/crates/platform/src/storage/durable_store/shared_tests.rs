@@ -1,4 +1,4 @@
-//! Several processes use the store at once.
+//! Several processes use the store at the same time.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use super::*;
@@ -22,21 +22,21 @@ async fn counts_with_others() {
     let holder = std::process::id().to_string();
     let mut done = 0;
     while done < EACH {
-        // Whoever has the lease appends an entry and gives the lease back.
+        // The process that has the lease appends an entry and releases the lease.
         let Some(lease) = store.acquire(&name, &holder, Duration::from_secs(60)).await.unwrap() else {
             tokio::task::yield_now().await;
             continue;
         };
         let next = store.read(&log, u64::MAX, 0).await.unwrap().next;
-        store.append(&log, lease.fence, next, vec![holder.clone().into_bytes()], Strength::Process).await.unwrap();
-        // All count, without a lease.
+        store.append(&log, lease.fence, next, vec![holder.clone().into_bytes()], Durability::Process).await.unwrap();
+        // All processes increase the count, which needs no lease.
         loop {
             let seen = store.get(&count).await.unwrap();
             let (number, expected) = seen.map_or((0, Expected::Nothing), |record| {
                 (u64::from_le_bytes(record.value.try_into().unwrap()), Expected::At(record.revision))
             });
             let value = (number + 1).to_le_bytes().to_vec();
-            match store.put(&count, value, expected, Strength::Process).await {
+            match store.put(&count, value, expected, Durability::Process).await {
                 Ok(_) => break,
                 Err(DurableError::Conflict(_)) => {}
                 Err(error) => panic!("{error}"),
@@ -45,7 +45,7 @@ async fn counts_with_others() {
         store.release(&lease).await.unwrap();
         done += 1;
     }
-    // Nothing is closed in good order.
+    // The store is not closed in good order.
     std::mem::forget(store);
 }
 

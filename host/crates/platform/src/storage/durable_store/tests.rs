@@ -1,4 +1,4 @@
-//! The durable store: it keeps the contract, keeps to its limits, and says what was wrong.
+//! The durable store: it fulfils the contract, keeps to its limits, and reports what is wrong.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use super::super::owner::{PATIENCE, WAL_BYTES};
@@ -52,12 +52,12 @@ async fn it_keeps_the_contract() {
 async fn what_is_too_large_is_refused() {
     let bed = Bed::new(DurableLimits { value: 100, log: 1_000, ..DurableLimits::default() });
     let (store, record, log) = (bed.store(), key("record"), key("log"));
-    let put = |size| store.put(&record, vec![7; size], Expected::Any, Strength::Process);
+    let put = |size| store.put(&record, vec![7; size], Expected::Any, Durability::Process);
     assert!(put(100).await.is_ok());
     assert_eq!(put(101).await, Err(DurableError::TooLarge { bytes: 101, most: 100 }));
     assert_eq!(store.get(&record).await.unwrap().unwrap().value.len(), 100, "the last one stays");
     let append = |next, sizes: &[usize]| {
-        store.append(&log, ONE, next, sizes.iter().map(|size| vec![7; *size]).collect(), Strength::Process)
+        store.append(&log, ONE, next, sizes.iter().map(|size| vec![7; *size]).collect(), Durability::Process)
     };
     assert_eq!(append(0, &[1, 101]).await, Err(DurableError::TooLarge { bytes: 101, most: 100 }));
     assert_eq!(append(0, &[0; 15]).await, Ok(()), "an empty entry counts 64 bytes");
@@ -74,7 +74,7 @@ async fn a_page_of_large_records_ends_early() {
     let store = bed.store();
     let names: Vec<_> = (0..5).map(|number| key(&format!("large/{number}"))).collect();
     for name in &names {
-        store.put(name, vec![0; 30 << 10], Expected::Any, Strength::Process).await.unwrap();
+        store.put(name, vec![0; 30 << 10], Expected::Any, Durability::Process).await.unwrap();
     }
     let mut after = None;
     for expected in [2, 2, 1, 0] {
@@ -89,10 +89,10 @@ async fn a_page_of_large_records_ends_early() {
 async fn changes_that_wait_are_bounded() {
     let bed = Bed::new(DurableLimits { queue: 10_000, ..DurableLimits::default() });
     let store = bed.store();
-    // Nothing is written while another process writes.
+    // This store cannot write while another process writes.
     let other = Connection::open(bed.folder.path().join("durable.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let put = |number: usize| store.put(&key(&format!("a/{number}")), vec![0; 1_000], Expected::Any, Strength::Power);
+    let put = |number: usize| store.put(&key(&format!("a/{number}")), vec![0; 1_000], Expected::Any, Durability::Power);
     let answers: Vec<_> = (0..20).map(put).collect();
     other.execute_batch("COMMIT").unwrap();
     let answers = join_all(answers).await;
@@ -108,7 +108,7 @@ async fn nobody_waits_for_another_process_but_the_thread_of_the_store() {
     let store = store_bed.store();
     let other = Connection::open(store_bed.folder.path().join("durable.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let put = |value| store.put(&key("a"), vec![value], Expected::Any, Strength::Process);
+    let put = |value| store.put(&key("a"), vec![value], Expected::Any, Durability::Process);
     let begun = SystemClock.now();
     let mut answers: Vec<_> = (0..3).map(put).collect();
     assert!(SystemClock.now() - begun < PATIENCE, "it was asked, and not waited for");
@@ -125,7 +125,10 @@ async fn the_write_ahead_log_is_copied_into_the_file() {
     let wal = || std::fs::metadata(bed.folder.path().join("durable.db-wal")).unwrap().len();
     let mut longest = 0;
     for round in 0..12_000u64 {
-        store.put(&key(&format!("a/{}", round % 50)), vec![7; 3_000], Expected::Any, Strength::Process).await.unwrap();
+        store
+            .put(&key(&format!("a/{}", round % 50)), vec![7; 3_000], Expected::Any, Durability::Process)
+            .await
+            .unwrap();
         longest = longest.max(wal());
     }
     let limit = u64::from(WAL_BYTES.unsigned_abs());
@@ -137,7 +140,7 @@ async fn a_full_store_still_reads_and_removes_and_says_so() {
     let bed = Bed::new(DurableLimits { file: 100 * 4_096, ..DurableLimits::default() });
     let store = bed.store();
     let name = |number: u32| key(&format!("a/{number:04}"));
-    let put = |number| store.put(&name(number), vec![7; 3_000], Expected::Any, Strength::Process);
+    let put = |number| store.put(&name(number), vec![7; 3_000], Expected::Any, Durability::Process);
     let mut kept = 0;
     let full = loop {
         match put(kept).await {
@@ -147,12 +150,12 @@ async fn a_full_store_still_reads_and_removes_and_says_so() {
     };
     assert!(matches!(full, DurableError::Full(_)) && kept > 50, "{full:?} after {kept}");
     assert_eq!(store.problem(), Some(full));
-    // In one group, what can be done is done.
+    // In one group, every request that can succeed does.
     let answers = (
         put(9_001),
         store.get(&name(0)),
-        store.remove(&name(1), Expected::Any, Strength::Power),
-        store.remove(&name(2), Expected::Any, Strength::Process),
+        store.remove(&name(1), Expected::Any, Durability::Power),
+        store.remove(&name(2), Expected::Any, Durability::Process),
         store.list(&key("a"), None, 9),
         put(9_002),
         put(9_003),
@@ -164,7 +167,7 @@ async fn a_full_store_still_reads_and_removes_and_says_so() {
     assert_eq!(answers.4.await.unwrap()[1].0, name(3), "it was asked after the removals");
     assert!(answers.5.await.is_ok() && answers.6.await.is_ok(), "there is room for two");
     assert!(matches!(answers.7.await, Err(DurableError::Full(_))));
-    store.remove(&name(3), Expected::Any, Strength::Process).await.unwrap();
+    store.remove(&name(3), Expected::Any, Durability::Process).await.unwrap();
     assert!(put(9_005).await.is_ok());
     assert_eq!(store.problem(), None, "it works again");
     let reopened = bed.store();
@@ -211,7 +214,7 @@ async fn a_lease_does_not_outlive_a_start_of_the_machine() {
 async fn a_file_that_is_removed_is_noticed() {
     let bed = Bed::new(DurableLimits::default());
     let store = bed.store();
-    store.put(&key("a"), vec![1], Expected::Any, Strength::Process).await.unwrap();
+    store.put(&key("a"), vec![1], Expected::Any, Durability::Process).await.unwrap();
     assert_eq!(store.problem(), None);
     let (file, aside) = (bed.folder.path().join("durable.db"), bed.folder.path().join("aside"));
     std::fs::rename(&file, &aside).unwrap();
@@ -230,11 +233,11 @@ async fn what_cannot_be_opened_says_so() {
     let (store, file) = (open().unwrap(), bed.folder.path().join("durable.db"));
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let answers: Vec<_> =
-        (0..99u8).map(|value| store.put(&key("a/b"), vec![value; 999], Expected::Any, Strength::Power)).collect();
+        (0..99u8).map(|value| store.put(&key("a/b"), vec![value; 999], Expected::Any, Durability::Power)).collect();
     store.close().await;
     assert!(join_all(answers).await.iter().all(Result::is_ok), "what was asked is done");
     assert_eq!(store.get(&key("a/b")).await, Err(DurableError::Closed));
-    assert_eq!(store.remove(&key("a/b"), Expected::Any, Strength::Process).await, Err(DurableError::Closed));
+    assert_eq!(store.remove(&key("a/b"), Expected::Any, Durability::Process).await, Err(DurableError::Closed));
     let newer = Connection::open(&file).unwrap();
     newer.pragma_update(None, "user_version", 99).unwrap();
     assert!(said().contains("newer portcullis (format 99, this one knows 1)"), "{}", said());

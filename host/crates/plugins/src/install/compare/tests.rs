@@ -141,7 +141,7 @@ fn updates_are_installed_staged_or_refused() {
     eprintln!("hostile: upgrades: {right} of {} taken, staged or refused as they should", table.len());
 }
 
-/// A signed, higher version that says something else of itself than what was agreed to.
+/// A signed, higher version whose statements about itself differ from what was agreed to.
 #[test]
 fn each_mutation_of_the_definitions_is_held_back() {
     let agreed = PluginVersion { definitions: definitions_digest(&offer()), ..version() };

@@ -10,7 +10,7 @@ use std::path::Path;
 /// An exclusively locked lock file: no other process changes it until this is dropped.
 pub struct LockfileGuard {
     lock: Lockfile,
-    /// It is locked because the file itself is replaced, and a separate lock would be left behind.
+    /// The folder is locked, because the file itself is replaced, and a separate lock file would be left behind.
     folder: Folder,
 }
 

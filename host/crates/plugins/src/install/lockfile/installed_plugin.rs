@@ -19,10 +19,10 @@ pub struct PluginVersion {
     pub size: u64,
     /// The exact reference that it was fetched from.
     pub resolved: String,
-    /// Where updates are looked for once it is installed, if that is another version of the plugin's reference.
+    /// The reference where updates are looked for once this version is installed, if it differs from the plugin's current one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// Whose signature was verified. None where the source's policy requires no signature and none was found.
+    /// The signer whose signature was verified. None if the source's policy requires no signature and none was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signer: Option<String>,
     #[serde(with = "humantime_serde")]
@@ -56,7 +56,7 @@ pub struct InstalledPlugin {
     /// The highest version that was ever installed. Updates to a lower one need the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highest: Option<String>,
-    /// Whose data it finds. Missing in entries of earlier versions, where a name was enough.
+    /// The key of the data that it uses. Missing in entries of earlier hosts, which found data by the name alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
     /// When the operator approved the installed version.
@@ -64,10 +64,10 @@ pub struct InstalledPlugin {
     pub approved: SystemTime,
     #[serde(skip_serializing)]
     pub installed: PluginVersion,
-    /// Waits for the operator's consent.
+    /// The version that waits for the operator's consent.
     #[serde(skip_serializing)]
     pub staged: Option<PluginVersion>,
-    /// What was installed before, for a rollback.
+    /// The version that was installed before, for a rollback.
     #[serde(skip_serializing)]
     pub previous: Option<PluginVersion>,
     #[serde(default, skip_serializing)]
@@ -123,7 +123,7 @@ impl InstalledPlugin {
         }
     }
 
-    /// Whose data it finds.
+    /// The key of the data that it uses.
     pub fn data_key(&self, id: &PluginId) -> DataKey {
         self.data.as_deref().map_or_else(|| DataKey::configured(id), DataKey::from_stored)
     }
@@ -184,7 +184,7 @@ impl InstalledPlugin {
     pub(crate) fn roll_back(&mut self, previous: PluginVersion, grants: Table) -> Result<(), String> {
         self.set_grants(grants)?;
         if let Some(staged) = &mut self.staged {
-            // It is of the reference that is about to change.
+            // A staged version without a reference of its own belongs to the current one, which is about to change.
             staged.reference.get_or_insert_with(|| self.reference.clone());
         }
         let replaced = self.exchange_installed(previous);

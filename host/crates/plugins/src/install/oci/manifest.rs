@@ -36,7 +36,7 @@ pub(super) struct Descriptor {
     pub(super) digest: String,
     /// In bytes.
     pub(super) size: u64,
-    /// For manifests of other things than images.
+    /// Set for manifests of anything but images.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) artifact_type: Option<String>,
     /// Other places to fetch it from. Descriptors with such URLs are refused.
@@ -104,16 +104,16 @@ pub(super) struct ManifestDocument {
     pub(super) schema_version: u8,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) media_type: Option<String>,
-    /// For other things than images.
+    /// Set for anything but images.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) artifact_type: Option<String>,
-    /// Of a manifest.
+    /// Only in a manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) config: Option<Descriptor>,
-    /// Of a manifest.
+    /// Only in a manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) layers: Option<Vec<Descriptor>>,
-    /// Of an index.
+    /// Only in an index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) manifests: Option<Vec<Descriptor>>,
     /// The artifact that this one refers to, such as the signed one.

@@ -29,7 +29,7 @@ pub(crate) async fn push(
         let (kind, text) = match signature {
             UnverifiedSignature::Minisign(text) => (MINISIGN, text),
             UnverifiedSignature::Bundle(text) => (BUNDLE, text),
-            // Never read from a file, so there is nothing to push.
+            // Signatures of this kind are never read from a file, so there is nothing to push.
             UnverifiedSignature::SimpleSigning(_) => continue,
         };
         let signature = Artifact::from_signature(kind, text.into_bytes(), &artifact.manifest);

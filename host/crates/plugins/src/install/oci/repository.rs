@@ -22,9 +22,9 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
 const DEFAULT_TOKEN_TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest answer with a token.
 const MAX_TOKEN: u64 = 64 << 10;
-/// Tags that are asked for at once. A registry may give fewer.
+/// The tags that one request asks for. A registry may return fewer.
 const TAGS_OF_PAGE: u32 = 1_000;
-/// The largest page of tags; one has up to 128 characters.
+/// The largest page of tags, in bytes; a tag has up to 128 characters.
 const MAX_TAG_LIST: u64 = 1 << 20;
 /// The largest answer whose body is ignored, such as an error page.
 const MAX_IGNORED_BODY: u64 = 64 << 10;
@@ -45,7 +45,7 @@ pub(super) struct RepositoryClient<'a> {
     network: AllowedNetwork,
     access: RepositoryAccess,
     credentials: Option<Credentials>,
-    /// The answer to the last challenge.
+    /// The header that answered the last challenge.
     authorization: Mutex<Option<HeaderValue>>,
 }
 
@@ -102,7 +102,7 @@ impl<'a> RepositoryClient<'a> {
     pub(super) async fn tags(&self, page: Url) -> Result<Option<(Vec<String>, Option<Url>)>, OciError> {
         #[derive(Deserialize)]
         struct TagList {
-            // Some registries say null for none.
+            // Some registries send null instead of an empty list.
             tags: Option<Vec<String>>,
         }
         let what = "the list of tags";

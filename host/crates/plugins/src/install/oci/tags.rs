@@ -11,7 +11,7 @@ const MAX_PAGES: usize = 100;
 /// Bounds the memory that its tags take.
 const MAX_TAGS: usize = 20_000;
 
-/// All tags, in no particular order. None if the registry does not list them, or not for us: then it may serve them all the same.
+/// All tags, in no particular order. None if the registry does not list them, or not for us: it may still serve the versions.
 pub(crate) async fn tags(
     client: &GuardedClient,
     settings: &SourceSettings,

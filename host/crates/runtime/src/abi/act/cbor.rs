@@ -4,7 +4,7 @@ use ciborium::Value as Cbor;
 use data_encoding::BASE64;
 use serde_json::{Map, Number, Value};
 
-/// CBOR that is read at once. A byte of it can become a value of fifty.
+/// Bytes of CBOR that are read at once. Bounds memory: one byte can become a value of fifty.
 pub(super) const MAX_READ: usize = 256 << 10;
 /// Nesting of what is read. Bounds recursion.
 const MAX_DEPTH: usize = 64;
@@ -41,7 +41,7 @@ fn to_cbor(value: Value) -> Cbor {
         Value::Array(items) => Cbor::Array(items.into_iter().map(to_cbor).collect()),
         Value::Object(members) => {
             let mut members: Vec<(String, Value)> = members.into_iter().collect();
-            // A text begins with its length, so shorter ones come first.
+            // In CBOR, a text begins with its length, so shorter keys come first.
             members.sort_by(|(a, _), (b, _)| (a.len(), a).cmp(&(b.len(), b)));
             Cbor::Map(members.into_iter().map(|(name, value)| (Cbor::Text(name), to_cbor(value))).collect())
         }

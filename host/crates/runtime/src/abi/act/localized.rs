@@ -2,7 +2,7 @@
 
 use super::bindings::act::core::types as core;
 
-/// In English, or else in the first language that there is.
+/// The text in English, or else in the first language that there is.
 pub(super) fn text(text: core::LocalizedString) -> String {
     match text {
         core::LocalizedString::Plain(text) => text,

@@ -24,7 +24,7 @@ pub(super) fn from_events(events: Vec<w::ToolEvent>) -> wasmtime::Result<Result<
             w::ToolEvent::Content(part) => {
                 let (content, value) = content(part, &mut read)?;
                 result.content.push(content);
-                // One object alone is the structured result.
+                // A single object is the structured result.
                 result.structured = value.filter(|_| is_single).filter(Value::is_object).map(|value| value.to_string());
             }
             w::ToolEvent::Error(error) if result.content.is_empty() => return Ok(Err(tool_error(error))),
@@ -38,7 +38,7 @@ pub(super) fn from_events(events: Vec<w::ToolEvent>) -> wasmtime::Result<Result<
     Ok(Ok(result))
 }
 
-/// `read`: the bytes of CBOR that were read before.
+/// `read` counts the bytes of CBOR that were read so far.
 fn content(part: w::ContentPart, read: &mut usize) -> wasmtime::Result<(Content, Option<Value>)> {
     let media = part.mime_type.unwrap_or_default();
     let kind = media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -63,7 +63,7 @@ fn content(part: w::ContentPart, read: &mut usize) -> wasmtime::Result<(Content,
         kind if kind.starts_with("text/") => Ok((Content::text(utf8(part.data)?), None)),
         kind if kind.starts_with("image/") => plain(ContentData::Image(blob(part.data))),
         kind if kind.starts_with("audio/") => plain(ContentData::Audio(blob(part.data))),
-        // Bytes of no type that MCP has.
+        // MCP has no kind of content for these bytes, so they become text.
         _ => Ok((Content::text(BASE64.encode(&part.data)), None)),
     }
 }

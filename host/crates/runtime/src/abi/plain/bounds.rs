@@ -1,9 +1,9 @@
-//! Limits of the types of one component. A type of a few bytes in a file may stand for any number of values: each of thirty
-//! records that has the one before it twice makes a billion.
+//! Limits of the types of one component. A type of a few bytes in a file may stand for any number of values: thirty records,
+//! each of which has the one before it twice, make a billion.
 
 /// Nesting of one type. Bounds recursion, and is more than the schema of a tool may be nested.
 const MAX_DEPTH: usize = 24;
-/// Types within one function's, each counted wherever it occurs.
+/// Types within the types of one function, each counted wherever it occurs.
 const MAX_NODES: usize = 2_000;
 /// Types of all functions of a component: they are kept as long as its code is.
 const MAX_ALL_NODES: usize = 32_000;
@@ -22,7 +22,7 @@ impl TypeBounds {
         Self { nodes: MAX_NODES, all_nodes: MAX_ALL_NODES, all_names: MAX_ALL_NAMES }
     }
 
-    /// Before each function.
+    /// To be called before each function.
     pub(super) fn begin_function(&mut self) {
         self.nodes = MAX_NODES;
     }

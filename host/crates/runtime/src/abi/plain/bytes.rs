@@ -1,4 +1,4 @@
-//! Functions whose parameters and results are strings and bytes, and bytes are among them: they are passed at once. As a
+//! Functions whose parameters and results are only strings and bytes, with bytes among them. Bytes are passed as a whole: in a
 //! list of values, each byte would take forty.
 
 use super::types::Ty;
@@ -18,7 +18,7 @@ pub(super) enum BytesParameter {
     Bytes,
 }
 
-/// The result, or what a `result` with an error of type string has.
+/// What the function returns: a value, or a `result` whose error is a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Returns {
     Nothing,
@@ -39,7 +39,7 @@ pub(super) enum BytesValue {
 /// The result of such a function: nothing, a value, or the text of an error.
 pub(super) type Returned = Result<Option<BytesValue>, String>;
 
-/// More parameters than this go the way of all others, since each number of them doubles the code.
+/// Functions with more parameters are called like all others, since each further parameter doubles the code.
 const MAX_PARAMS: usize = 2;
 
 impl Shape {

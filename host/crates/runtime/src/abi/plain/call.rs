@@ -45,7 +45,7 @@ impl Returned {
 }
 
 impl Functions {
-    /// Only tools can be called.
+    /// Calls a tool: such a component has nothing else that can be called.
     pub(in super::super) async fn call(
         &self,
         call: GuestCall,
@@ -87,7 +87,7 @@ async fn call_function(
         Ok(values) => values,
         Err(error) => return Ok(Err(ToolError::InvalidArguments(sentence(error)))),
     };
-    // Before anything is lifted: what is counted of some types is little of what they take.
+    // Set before anything is lifted, because wasmtime counts only a small part of what values of some types take.
     let liftable = hostcall / function.hostcall_divisor;
     store.set_hostcall_fuel(usize::try_from(liftable).unwrap_or(usize::MAX));
     let exported = instance.get_func(&mut *store, function.index);
@@ -126,7 +126,7 @@ async fn call_function(
     }
 }
 
-/// Makes the resource of a method from what its constructor takes, and puts it in that place.
+/// Makes the resource of a method from the arguments of its constructor, and puts it in their place.
 async fn make_receiver(
     receiver: &Receiver,
     values: &mut Vec<Val>,
@@ -149,7 +149,8 @@ async fn make_receiver(
     Ok(made)
 }
 
-/// Converts values whose text has about so many bytes: large ones in the compute pool, since nothing can interrupt it.
+/// Converts values whose text has about so many bytes: large ones in the compute pool, since nothing can interrupt the
+/// conversion.
 async fn convert<T: Send + 'static>(
     store: &mut Store<Guest>,
     bytes: u64,
@@ -199,7 +200,7 @@ fn sentence(error: ConversionError) -> String {
     }
 }
 
-/// Tells what a `result` has apart.
+/// Splits a `result` into its value and its error.
 fn returned(function: &PlainFunction, value: Option<Val>) -> Result<Returned, Returned> {
     let payload = |payload: Option<Box<Val>>| payload.map_or(Returned::Nothing, |value| Returned::Value(*value));
     match (value, &function.err) {

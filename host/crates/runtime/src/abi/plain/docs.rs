@@ -79,7 +79,7 @@ impl PackageDocs {
         Some(text).filter(|text| !text.is_empty())
     }
 
-    /// An interface by its full name, such as `acme:weather/forecast@1.0.0`, or by that in its world.
+    /// An interface by its full name, such as `acme:weather/forecast@1.0.0`, or by its name in its world.
     fn interface(&self, name: &str) -> Option<&InterfaceDocs> {
         match short_name(name) {
             short if short != name => self.interfaces.get(short),
@@ -104,11 +104,11 @@ pub(super) fn short_name(interface: &str) -> &str {
     name.split_once('@').map_or(name, |(name, _)| name)
 }
 
-/// What is said of the types of one function.
+/// What is documented about the types of one function.
 #[derive(Clone, Copy)]
 pub(super) struct Docs<'a> {
     package: Option<&'a PackageDocs>,
-    /// That of the function.
+    /// The interface of the function.
     interface: Option<&'a str>,
     types: &'a [NamedType],
 }
@@ -122,8 +122,8 @@ impl<'a> Docs<'a> {
         Self { package: Some(package), interface, types }
     }
 
-    /// What is said of the fields of a record, or the cases of a variant, that has exactly these. Two types of the function's
-    /// interface that have the same ones cannot be told apart: nothing is said of them.
+    /// The documentation of the fields of a record, or the cases of a variant, that has exactly these. Two types of the
+    /// function's interface that have the same ones cannot be told apart, so there is none for them.
     pub(super) fn of_items(&self, items: &[&str]) -> ItemDocs<'a> {
         let mut known = self.types.iter().filter(|ty| ty.interface.as_deref() == self.interface && ty.items == items);
         let found = match (known.next(), known.next()) {
@@ -134,7 +134,7 @@ impl<'a> Docs<'a> {
     }
 }
 
-/// What is said of the items of one type.
+/// The documentation of the items of one type.
 pub(super) struct ItemDocs<'a>(Option<&'a TypeDocs>);
 
 impl<'a> ItemDocs<'a> {

@@ -15,19 +15,19 @@ pub(super) struct PlainFunction {
     pub(super) name: String,
     pub(super) index: ComponentExportIndex,
     pub(super) params: Vec<(String, Ty)>,
-    /// For a method. If it takes anything, that is the first parameter.
+    /// How the resource is made, for a method. If its constructor has parameters, the first of `params` is a record of them.
     pub(super) receiver: Option<Receiver>,
     /// None if it returns nothing.
     pub(super) ok: Option<Ty>,
-    /// For one that returns a `result`: the type of its error, if it has one.
+    /// The type of the error, if it has one, for a function that returns a `result`.
     pub(super) err: Option<Option<Ty>>,
-    /// If bytes can be passed at once.
+    /// Set if bytes can be passed as a whole.
     pub(super) shape: Option<Shape>,
     pub(super) hostcall_divisor: u64,
 }
 
 impl PlainFunction {
-    /// For messages.
+    /// The name for messages, with that of the interface.
     pub(super) fn full_name(&self) -> String {
         full_name(self.interface.as_deref(), &self.name)
     }

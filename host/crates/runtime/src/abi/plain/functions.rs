@@ -23,7 +23,7 @@ const MAX_FUNCTIONS: usize = 1_000;
 /// Exported types whose names are kept for the documentation.
 const MAX_NAMED_TYPES: usize = 256;
 const MAX_NAMED_ITEMS: usize = 64;
-/// Characters of the sentence about one; a name may be very long.
+/// Characters of the sentence about one function; its name may be very long.
 const MAX_REASON: usize = 300;
 /// Functions that an error or a line of the log names.
 const MAX_REASONS: usize = 16;
@@ -33,7 +33,7 @@ const MAX_REASONS: usize = 16;
 pub(in super::super) struct Functions {
     /// By the names of their tools.
     pub(super) tools: BTreeMap<String, Callable>,
-    /// Sentences about the others.
+    /// Sentences about the functions that cannot be tools.
     unusable: Vec<String>,
     types: Vec<NamedType>,
 }
@@ -45,12 +45,12 @@ pub(super) enum Callable {
 }
 
 impl Callable {
-    /// Then it is called for what it changes, such as the component's own memory.
+    /// Whether it returns nothing. Then it is called for what it changes, such as the component's own memory.
     fn returns_nothing(&self) -> bool {
         matches!(self, Self::Function(function) if function.ok.is_none() && function.err.is_none())
     }
 
-    /// For messages.
+    /// The name for messages, with that of the interface.
     fn full_name(&self) -> String {
         match self {
             Self::Function(function) => function.full_name(),
@@ -103,7 +103,7 @@ impl Functions {
         search.finish()
     }
 
-    /// The tools, and what the author says of them.
+    /// The tools, with what the author has documented about them.
     pub(in super::super) fn describe(&self, docs: Option<&[u8]>) -> Offer {
         let docs = PackageDocs::read(docs);
         let keeps_state = self.tools.values().any(Callable::returns_nothing);
@@ -125,7 +125,7 @@ struct Search<'a> {
     component: &'a Component,
     bounds: TypeBounds,
     count: usize,
-    /// Of the interface that is being read.
+    /// The constructors of the interface that is being read.
     constructors: Constructors,
     found: Functions,
 }
@@ -235,7 +235,7 @@ impl Search<'_> {
         Ok((tool, Callable::Function(Arc::new(function))))
     }
 
-    /// Keeps what documentation is found by.
+    /// Keeps the names by which the documentation of a type is found.
     fn add_type(&mut self, interface: Option<&str>, name: &str, ty: &Type) {
         let items: Vec<String> = match ty {
             Type::Record(ty) => ty.fields().take(MAX_NAMED_ITEMS).map(|field| field.name.to_owned()).collect(),

@@ -1,12 +1,12 @@
-//! How much memory values take. wasmtime bounds what a guest passes to the host by `hostcall`, and counts most of what it
-//! then allocates, but of flags only their names.
+//! How much memory values take. wasmtime bounds what a guest passes to the host by `hostcall`. It counts most of what it
+//! allocates for that, but of flags it counts only the names.
 
 use super::types::Ty;
 use wasmtime::component::Val;
 
-/// A value itself, in the list or the record that has it.
+/// Bytes of a value itself, in the list or the record that has it.
 pub(super) const VALUE: u64 = size_of::<Val>() as u64;
-/// A string that belongs to a value, besides its bytes: its place and what the allocator adds.
+/// Bytes of a string that belongs to a value, besides its text: its place and what the allocator adds.
 pub(super) const NAME: u64 = 40;
 /// What values may take for each byte that wasmtime counts, so long as their number is bounded.
 const TOLERATED: u64 = 4;
@@ -47,17 +47,17 @@ pub(super) struct ValueMemory {
     pub(super) values: u64,
 }
 
-/// What arguments may take for each byte of their text: a list of flags or an empty string takes the most of it.
+/// Bytes that arguments may take as values for each byte of their text. Lists of flags and empty strings take the most.
 const PER_BYTE: u64 = 48;
 
 impl ValueMemory {
-    /// For arguments of so many bytes of text. What is proportional to the text is as other tools' arguments are; `more`
-    /// may be made of options that the client left out.
+    /// For arguments of so many bytes of text. Other tools' arguments, too, take memory in proportion to their text; `more` is
+    /// for options that the client left out.
     pub(super) fn new(text: usize, more: u64) -> Self {
         Self { left: (text as u64).saturating_mul(PER_BYTE).saturating_add(more), values: 0 }
     }
 
-    /// Before a value is made. False: there is no more.
+    /// To be called before a value is made. False if there is not enough left.
     pub(super) fn take(&mut self, bytes: u64) -> bool {
         self.values += 1;
         match self.left.checked_sub(bytes) {
@@ -70,7 +70,7 @@ impl ValueMemory {
     }
 }
 
-/// About how many bytes of JSON a value is. It is nested no deeper than its type.
+/// About how many bytes of JSON a value is. The recursion is bounded: a value is nested no deeper than its type.
 pub(in super::super) fn json_size(value: &Val) -> u64 {
     let below = |payload: Option<&Val>| payload.map_or(0, json_size);
     4 + match value {

@@ -1,5 +1,5 @@
-//! Components that know nothing of us: their exported functions are tools, and so is a `program`. `types` reads the types
-//! of a function, `schema` describes them, `read` and `write` convert values.
+//! Components that know nothing of this host: their exported functions are tools, and so is a `program`. `types` reads the
+//! types of a function, `schema` describes them, `read` and `write` convert values.
 
 mod bounds;
 mod bytes;

@@ -6,7 +6,7 @@ use super::super::store::charge_with_bytes;
 use super::read::read_bytes;
 use super::types::{ResultTy, Ty};
 use crate::engine::Supervised as _;
-use crate::imports::wasi::{Occasion, ProgramInput, WasiHost as _, Written, send};
+use crate::imports::wasi::{FlushReason, ProgramInput, WasiHost as _, Written, send};
 use crate::imports::{Content, Execution, Tool, ToolAnnotations, ToolError, ToolResult, price};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -16,9 +16,9 @@ use wasmtime_wasi::I32Exit;
 
 /// The interface that a program exports, in every version of WASI 0.2.
 const INTERFACE: &str = "wasi:cli/run@0.2.";
-/// Its function, and the tool.
+/// The name of its function, and of the tool.
 const RUN: &str = "run";
-/// Each takes more memory than its text: an empty one has three bytes in JSON.
+/// Arguments of one call. Each takes more memory than its text: an empty one has three bytes in JSON.
 const MAX_ARGUMENTS: usize = 4_096;
 
 pub(super) struct PlainProgram {
@@ -137,8 +137,8 @@ impl PlainProgram {
             Ok((Err(()),)) => Ok(1),
             Err(error) => error.downcast_ref::<I32Exit>().map(|exit| exit.0).ok_or(error),
         };
-        let sent = send(&mut store.as_context_mut(), Occasion::Ends).await;
-        // Why it failed says more than that its last words cost too much.
+        let sent = send(&mut store.as_context_mut(), FlushReason::Ends).await;
+        // If the program failed, its own error says more than one about the rest of its output.
         let exit_code = ended?;
         sent?;
         let written = store.data_mut().streams().end();
@@ -153,7 +153,7 @@ fn read(arguments: &str, name: String) -> Result<ProgramInput, String> {
     if given.arguments.len() > MAX_ARGUMENTS {
         return Err(format!("/arguments has {}, and may have {MAX_ARGUMENTS}", given.arguments.len()));
     }
-    // Where an argument ends with a zero byte, as in C, the program would see another one than the caller wrote.
+    // Where a zero byte ends an argument, as in C, the program would see another argument than the caller wrote.
     if let Some(at) = given.arguments.iter().position(|argument| argument.contains('\0')) {
         return Err(format!("/arguments/{at} has a zero byte, which no argument can have"));
     }

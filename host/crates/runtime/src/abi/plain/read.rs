@@ -1,5 +1,5 @@
-//! From JSON to the values of a function. Arguments were checked against the schema; whatever a schema lets through is
-//! still an error here and no panic.
+//! Converts JSON to the values of a function. Arguments were checked against the schema; whatever the schema lets through by
+//! mistake is still an error here and no panic.
 
 use super::memory::{NAME, VALUE, ValueMemory};
 use super::types::{Integer, Ty};
@@ -10,7 +10,7 @@ use wasmtime::component::Val;
 /// Why a value cannot be converted.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ConversionError {
-    /// Where, from the inside out, and why.
+    /// Where in the arguments, from the inside out, and why.
     Invalid { place: Vec<String>, reason: String },
     /// The values would take too much memory.
     TooLarge,
@@ -195,7 +195,7 @@ pub(super) fn read_bytes(text: &str) -> Read<Vec<u8>> {
     BASE64.decode(text.as_bytes()).or_else(wrong)
 }
 
-/// `1.0` is an integer in JSON Schema.
+/// The number, if it is an integer: `1.0` is one, too, in JSON Schema.
 fn exact(number: &Number) -> Option<i128> {
     const LIMIT: f64 = (1u64 << 53) as f64;
     let whole = || number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() <= LIMIT);

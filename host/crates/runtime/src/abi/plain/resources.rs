@@ -1,5 +1,5 @@
-//! Methods of resources as tools. A handle would be gone with its call, so each call makes the resource that it needs: what
-//! the constructor takes is an argument of the method, under the resource's name.
+//! Methods of resources as tools. A handle does not outlive its call, so each call makes the resource that it needs: the
+//! parameters of the constructor are one argument of the method, with the resource's name.
 
 use super::bounds::TypeBounds;
 use super::types::Ty;
@@ -7,10 +7,10 @@ use wasmtime::Engine;
 use wasmtime::component::types::{ComponentFunc, ComponentInstance, ComponentItem};
 use wasmtime::component::{Component, ComponentExportIndex, Type};
 
-/// How a function belongs to a resource, by its name.
+/// How a function belongs to a resource. Its name says that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Member<'a> {
-    /// To none.
+    /// It belongs to no resource.
     Free,
     Constructor,
     /// The resource and the function's own name.
@@ -43,16 +43,16 @@ struct Constructor {
     ty: ComponentFunc,
 }
 
-/// What makes a method's resource.
+/// How the resource of a method is made.
 #[derive(Debug)]
 pub(super) struct Receiver {
     pub(super) constructor: ComponentExportIndex,
-    /// Whether the constructor takes anything: then the function's first parameter is a record of that.
+    /// Whether the constructor has parameters. If so, the function's first parameter is a record of them.
     pub(super) has_params: bool,
 }
 
 impl Constructors {
-    /// `limit`: so many exports are looked at.
+    /// Looks at no more than `limit` exports.
     pub(super) fn find(
         engine: &Engine,
         component: &Component,

@@ -1,5 +1,5 @@
-//! JSON Schemas of types. They are written in words that all clients know, without references: a model reads each place by
-//! itself. Another word is another definition of an installed tool, which its user then has to agree to again.
+//! JSON Schemas of types. They use keywords that all clients know and no references, since a model reads each place by itself.
+//! Another keyword would change the definition of installed tools, and their users would have to agree to these again.
 
 use super::docs::Docs;
 use super::types::{Integer, MAX_EXACT, Ty};
@@ -12,7 +12,7 @@ pub(super) enum Direction {
     Output,
 }
 
-/// What floats are that no JSON number can be.
+/// The floats that no JSON number can be, as strings.
 pub(super) const ODD_FLOATS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
 
 /// Writes schemas with what is known of the types.
@@ -113,7 +113,7 @@ impl SchemaWriter<'_> {
         }
     }
 
-    /// What is known of the names of an enum, which JSON Schema has no place for.
+    /// Adds what is known of the names of an enum to its description, since JSON Schema has no place for it.
     fn add_meanings(&self, schema: &mut Value, names: &[String]) {
         let all: Vec<&str> = names.iter().map(String::as_str).collect();
         let docs = self.docs.of_items(&all);

@@ -7,7 +7,7 @@ use super::types::Ty;
 use crate::imports::{Execution, Tool, ToolAnnotations, check_schema_extent};
 use serde_json::Value;
 
-/// The member of a structured result that is no object by itself.
+/// The member of a structured result under which a value stands that is no object by itself.
 pub(super) const RESULT: &str = "result";
 
 /// The name of the tool. Names of WIT have letters, digits and `-`, as those of tools may.
@@ -15,7 +15,7 @@ pub(super) fn name(interface: Option<&str>, function: &str) -> String {
     interface.map_or_else(|| function.to_owned(), |interface| format!("{interface}-{function}"))
 }
 
-/// Said of a component that seems to keep something in its memory.
+/// Added to the descriptions of a component that seems to keep something in its memory.
 const FRESH_MEMORY: &str = "Each call begins with fresh memory: what an earlier call has set there is gone.";
 
 /// `keeps_state` is whether the component has functions that are called for what they change.

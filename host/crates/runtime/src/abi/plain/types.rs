@@ -3,7 +3,7 @@
 use super::bounds::TypeBounds;
 use wasmtime::component::Type;
 
-/// A type of WIT. Names of types are not in a component's code, so equal types are one.
+/// A type of WIT. The names of types are not in a component's code, so types with the same structure are equal.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Ty {
     Bool,

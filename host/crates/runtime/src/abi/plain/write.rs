@@ -1,4 +1,4 @@
-//! From the values of a function to JSON text, as long as a call may give output.
+//! Writes the values of a function as JSON text, which is no longer than a call's output may be.
 
 use super::types::{MAX_EXACT, Ty};
 use data_encoding::BASE64;
@@ -11,7 +11,7 @@ use wasmtime::component::Val;
 pub(super) enum WriteError {
     /// The text would be longer than the limit.
     TooLong,
-    /// It is of another type, which wasmtime rules out.
+    /// The value is not of its type. wasmtime makes sure that this does not happen.
     Mismatch,
 }
 
@@ -30,7 +30,7 @@ impl Writer {
         Self { text: Vec::new(), limit: usize::try_from(limit).unwrap_or(usize::MAX), taken: 0, values: 0 }
     }
 
-    /// The text that was written since the last time.
+    /// The text that was written since this was last called.
     pub(super) fn take(&mut self) -> Result<String, WriteError> {
         self.taken += self.text.len();
         String::from_utf8(std::mem::take(&mut self.text)).map_err(|_| WriteError::Mismatch)
@@ -148,7 +148,7 @@ impl Writer {
         self.raw("}")
     }
 
-    /// What is not exact in every JSON parser is a string of digits.
+    /// Integers that some JSON parsers do not read exactly are written as strings of digits.
     fn integer(&mut self, value: &Val) -> WriteResult {
         let integer: i128 = match value {
             Val::S8(value) => (*value).into(),
@@ -193,7 +193,7 @@ impl Writer {
     }
 }
 
-/// Fails before a text is longer than the limit: what is escaped grows to six times its size.
+/// Fails before a text is longer than the limit: escaping can make it six times as long.
 impl io::Write for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.check(bytes.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
@@ -206,7 +206,7 @@ impl io::Write for Writer {
     }
 }
 
-/// The name of what no JSON number can be.
+/// The name of a float that no JSON number can be.
 fn odd_float(value: f64) -> Option<&'static str> {
     match value {
         _ if value.is_nan() => Some("NaN"),

@@ -56,7 +56,7 @@ impl V01Exports {
     }
 }
 
-/// An interface that is called only if it was found when the component was loaded.
+/// An interface, or an error if the component was loaded without it.
 pub(super) fn exported<I>(indices: &Option<I>) -> wasmtime::Result<&I> {
     indices.as_ref().ok_or_else(|| wasmtime::Error::msg("the component does not export the interface that is called"))
 }

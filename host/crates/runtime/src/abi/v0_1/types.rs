@@ -46,7 +46,7 @@ pub(in super::super) fn context_to_guest(context: &h::CallContext, deadline: Dur
         principal: context.principal.as_str().to_owned(),
         correlation_id: context.correlation_id.clone(),
         idempotency_key: context.idempotency_key.clone(),
-        // A guest that knew would ask for something else, and diverge from what is recorded.
+        // A guest that knew that it is replayed could ask for something else, and diverge from what is recorded.
         replaying: false,
         deadline_ms: u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX),
         traceparent: context.traceparent.clone(),

@@ -63,7 +63,7 @@ fn tool_result(response: Val, store: &mut Store<Guest>) -> wasmtime::Result<Resu
     }))
 }
 
-/// The dialect tells of progress together with the result.
+/// In this dialect, a component returns its progress together with the result.
 fn report_progress(result: &mut RecordFields, store: &mut Store<Guest>) -> wasmtime::Result<()> {
     let report = |value: Val| {
         let mut report = RecordFields::read(value)?;

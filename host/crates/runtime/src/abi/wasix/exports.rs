@@ -10,7 +10,7 @@ use wasmtime::component::{Component, ComponentExportIndex, Instance, Val};
 use wasmtime::{AsContextMut as _, Engine, Error, Store};
 
 const INTERFACE: &str = "wasix:mcp/router@";
-/// Of the interface; earlier ones have other types.
+/// The version of the interface; earlier ones have other types.
 const VERSION: &str = "25.6.";
 
 pub(in super::super) struct WasixExports {

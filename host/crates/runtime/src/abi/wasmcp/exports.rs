@@ -7,11 +7,11 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
 
-/// The functions that are called; of an interface that is not exported, none.
+/// The functions that are called; none for an interface that is not exported.
 pub(in super::super) struct WasmcpExports {
-    /// Of MCP, as the dialect names it.
+    /// The version of MCP, as the dialect names it.
     pub(super) version: &'static str,
-    /// Whether its calls are told which session they have.
+    /// Whether its calls get the id of a session.
     pub(super) has_sessions: bool,
     pub(super) list_tools: Option<WasmcpFunction>,
     pub(super) call_tool: Option<WasmcpFunction>,

@@ -70,7 +70,7 @@ fn number(value: f64, kind: &str) -> Value {
     }
 }
 
-/// One or several of some texts, with titles or without.
+/// The schema of a choice of one or several texts, with titles or without.
 fn choice(choices: Val) -> Result<Value> {
     let (case, value) = full_case(choices)?;
     let mut fields = RecordFields::read(value)?;
@@ -112,7 +112,7 @@ fn option(value: Val) -> Result<Value> {
     Ok(json!({"const": option.take("const-value", text)?, "title": option.take("title", text)?}))
 }
 
-/// What all kinds have.
+/// The title and the description, which all kinds of properties have.
 fn described(fields: &mut RecordFields) -> Result<Map<String, Value>> {
     let mut schema = Map::new();
     set(&mut schema, "title", fields.option("title", text)?);

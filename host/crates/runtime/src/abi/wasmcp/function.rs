@@ -15,9 +15,9 @@ use wasmtime_wasi::WasiView as _;
 use wasmtime_wasi::p2::DynOutputStream;
 use wasmtime_wasi::p2::pipe::ClosedOutputStream;
 
-/// Bounds a list that never ends.
+/// Pages of one list. Bounds a list that never ends.
 const MAX_PAGES: usize = 64;
-/// More than any plugin may offer.
+/// Items of one list: more than any plugin may offer.
 const MAX_ITEMS: usize = 1_024;
 
 /// What the fields of a context are filled with.
@@ -26,7 +26,7 @@ enum Part {
     Stream,
     Version,
     Frame,
-    /// Of a component that imports `sessions`.
+    /// The session of the call, for a component that imports `sessions`.
     Session,
     Nothing,
 }

@@ -1,6 +1,6 @@
 //! `wasmcp:mcp-v20251125` and `wasmcp:mcp-v20250618`, in all their patch versions: values are read by the names of their
-//! fields, so that one adapter serves all. `server_io` links what such a component imports, and `sessions` what it
-//! keeps between calls.
+//! fields, so that one adapter serves all. `server_io` links what such a component imports, and `sessions` links what it keeps
+//! between calls.
 
 mod call;
 mod content;

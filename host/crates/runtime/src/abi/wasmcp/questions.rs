@@ -1,5 +1,5 @@
-//! Questions of a session to the user. The dialect would have a component wait for the answer; here it is there when the
-//! question returns, and the component is told at once that it need not wait.
+//! Questions of a session to the user. In the dialect, a component waits for the answer after it has asked. Here the answer is
+//! there when the question returns, and the component is told at once that it need not wait.
 
 use super::super::guest::Guest;
 use super::super::plain::json_size;
@@ -14,7 +14,7 @@ use wasmtime::component::{LinkerInstance, Resource, ResourceAny, ResourceType, V
 use wasmtime_wasi::WasiView as _;
 use wasmtime_wasi::p2::{DynPollable, Pollable, subscribe};
 
-/// An answer, which is there.
+/// An answer that is there already.
 struct FutureElicitResult(Val);
 
 #[async_trait::async_trait]
@@ -37,7 +37,7 @@ pub(super) fn add_to_linker(sessions: &mut LinkerInstance<'_, Guest>) -> wasmtim
             })
         },
     )?;
-    // Their types differ between the dialects.
+    // These functions get untyped values, because their types differ between the dialects.
     sessions.func_new_async("[method]future-elicit-result.elicit-result", |mut store, _, params, results| {
         Box::new(async move {
             let [Val::Resource(future)] = params else { return Err(wrong()) };
@@ -110,7 +110,7 @@ fn answer(answer: ClientAnswer) -> Option<Val> {
     Some(record(vec![("meta", none()), ("action", Val::Enum(action.into())), ("content", content)]))
 }
 
-/// The answer has been checked against the form: there is nothing else in one.
+/// None for any other kind of value, which cannot occur, since the answer has been checked against the form.
 fn field(value: Value) -> Option<Val> {
     let (case, value) = match value {
         Value::String(text) => ("string", string(text)),

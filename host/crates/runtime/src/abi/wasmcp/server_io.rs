@@ -1,5 +1,5 @@
-//! What a component imports of wasmcp: messages to the client become log records and progress. Its transport and its
-//! middleware are the host's: their functions are there, since some toolchains import them all, and do nothing.
+//! What a component imports of wasmcp: messages to the client become log records and progress. The host itself is the transport
+//! and the middleware: functions for these exist, since some toolchains import them all, but do nothing.
 
 use super::super::guest::Guest;
 use super::super::plain::json_size;
@@ -13,7 +13,7 @@ use wasmtime::Engine;
 use wasmtime::component::types::{ComponentExtern, ComponentItem};
 use wasmtime::component::{Component, Linker, Val};
 
-/// What is linked, or has only types.
+/// The interfaces that are linked, or that have only types.
 const INTERFACES: [&str; 5] = ["mcp", "server-io", "server-handler", "server-auth", "sessions"];
 /// Only types of these may be imported.
 const TYPES: [&str; 2] = ["wasmcp:auth/types@0.1.", "wasmcp:keyvalue/store@0.1."];
@@ -64,7 +64,8 @@ async fn answer(
     drop_handles(&mut store, params).await
 }
 
-/// Before a component is linked; the error is a sentence. Also checks the types of the imports, which the linker does not.
+/// Checks the imports of a component before it is linked, and their types, which the linker does not check. The error is a
+/// sentence.
 pub(in super::super) fn check_imports(engine: &Engine, component: &Component) -> Result<(), String> {
     let mut types = TypeCheck::new();
     for (name, item) in component.component_type().imports(engine) {

@@ -17,7 +17,7 @@ pub(super) enum WasmcpSessionError {
     Unexpected(String),
 }
 
-/// Of `wasi:io/streams`.
+/// The error of `wasi:io/streams`.
 #[derive(ComponentType, Lift, Lower)]
 #[component(variant)]
 pub(super) enum StreamError {
@@ -27,7 +27,7 @@ pub(super) enum StreamError {
     Closed,
 }
 
-/// Of `wasmcp:keyvalue/store`.
+/// The value of `wasmcp:keyvalue/store`.
 #[derive(Debug, PartialEq, ComponentType, Lift, Lower)]
 #[component(variant)]
 pub(super) enum TypedValue {
@@ -67,7 +67,7 @@ impl TypedValue {
         value
     }
 
-    /// None: nothing that [`Self::write`] has written.
+    /// None if [`Self::write`] has not written this.
     pub(super) fn read(mut stored: Vec<u8>) -> Option<Self> {
         let kind = *stored.first()?;
         let value = stored.split_off(1);

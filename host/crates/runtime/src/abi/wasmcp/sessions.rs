@@ -116,7 +116,7 @@ async fn set(
     Ok(span.finish_with(imports.session().set(&key, value).await, |()| 0).map_err(WasmcpSessionError::from))
 }
 
-/// Empties the session. Opened again, it is new.
+/// Empties the session. When it is opened again, it is new.
 async fn terminate(
     mut store: Store<'_>,
     session: Resource<Session>,

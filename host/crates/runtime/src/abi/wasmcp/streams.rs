@@ -20,7 +20,8 @@ const MAX_STREAMS: usize = 64;
 pub(super) struct Streams(BTreeMap<u32, Vec<u8>>);
 
 impl Streams {
-    /// Reads all streams in a result, in their order, and puts numbers in their places. All together may have no more bytes than a result.
+    /// Reads all streams in a result, in their order, and puts numbers in their places. All streams together may have no more
+    /// bytes than a result.
     pub(super) async fn read(value: &mut Val, store: &mut Store<Guest>) -> wasmtime::Result<Self> {
         let mut found = Vec::new();
         take_handles(value, &mut found)?;
@@ -43,7 +44,7 @@ impl Streams {
                         let exceeded = || CallError::OutputExceeded { limit, used: limit.saturating_add(1) };
                         left = left.checked_sub(size).ok_or_else(exceeded)?;
                         bytes.extend_from_slice(&piece);
-                        // One that is always ready and has nothing would hold this thread.
+                        // A stream that is always ready and has nothing would otherwise keep this thread busy.
                         tokio::task::yield_now().await;
                     }
                     Err(StreamError::Closed) => break,
@@ -74,7 +75,7 @@ fn take_handles(value: &mut Val, found: &mut Vec<ResourceAny>) -> wasmtime::Resu
             *value = Val::U32(number);
             Ok(())
         }
-        // Bytes, mostly.
+        // Most lists are bytes, which have no handles in them.
         Val::List(items) if matches!(items.first(), Some(Val::U8(_))) => Ok(()),
         Val::List(items) | Val::Tuple(items) => items.iter_mut().try_for_each(|item| take_handles(item, found)),
         Val::Record(fields) => fields.iter_mut().try_for_each(|(_, field)| take_handles(field, found)),

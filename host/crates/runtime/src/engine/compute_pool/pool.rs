@@ -24,7 +24,7 @@ thread_local! {
     static IS_COMPUTE_THREAD: Cell<bool> = const { Cell::new(false) };
 }
 
-/// On whose behalf a task computes.
+/// The principal and the plugin that a task computes for.
 pub type TaskOwner = (Principal, PluginId);
 
 #[derive(Default)]

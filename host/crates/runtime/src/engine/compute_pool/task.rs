@@ -50,7 +50,7 @@ struct Task<T> {
 
 enum TaskStage<T> {
     Queued(BoxFuture<'static, T>),
-    /// Being polled; `woken` since the poll began.
+    /// It is being polled. `woken`: it was woken after the poll began.
     Running {
         woken: bool,
     },
@@ -84,7 +84,8 @@ impl<T> Task<T> {
 }
 
 impl<T: Send + 'static> Task<T> {
-    /// Puts away a future that is pending. Returns it if it was woken and its turn is not over.
+    /// Stores a pending future until it is woken or has its next turn. Returns it instead if it was woken and its turn is not
+    /// over.
     fn put_away(self: &Arc<Self>, future: BoxFuture<'static, T>, is_turn_over: bool) -> Option<BoxFuture<'static, T>> {
         let mut stage = self.stage();
         match stage.0 {

@@ -123,7 +123,7 @@ fn a_cancelled_waiter_loses_no_slot() {
     let slot = acquire(&semaphore, &ann);
     let (cancelled, mut next) = (enqueue(&semaphore, &ann), enqueue(&semaphore, &ann));
     drop(cancelled);
-    // Granted a slot, and dropped before it was polled again.
+    // A waiter that was granted a slot, and dropped before it was polled again.
     let unpolled = enqueue(&semaphore, &request("bob", "b", 1, 9));
     drop(slot);
     let slot = (&mut next).now_or_never().expect("it is next");
@@ -132,7 +132,7 @@ fn a_cancelled_waiter_loses_no_slot() {
     assert!(semaphore.is_idle());
 }
 
-/// Xorshift: the same schedules in every run.
+/// Xorshift, so that each run has the same schedules.
 struct Random(u64);
 
 impl Random {

@@ -11,11 +11,12 @@ use std::path::Path;
 use wasmtime::component::Linker;
 use wasmtime::{Engine, Store};
 
-/// Where the memory has something of each build.
+/// Where the memory has something that differs in each build.
 const AT: u32 = 70_000;
 const FUEL: u64 = 1_000;
 
-/// A component with enough code to be divided. `read` returns four bytes of its memory; `more` is done to them before.
+/// A component with enough code to be divided. `read` loads four bytes of its memory, executes `more` on them, and returns the
+/// result.
 fn component(data: &str, more: &str) -> Vec<u8> {
     let text = format!(
         r#"(component
@@ -66,7 +67,7 @@ impl Author {
         read
     }
 
-    /// What is read, and the fuel that is left.
+    /// Returns what is read, and the fuel that is left.
     fn run(&self, code: &TrustedCode) -> (String, u64) {
         let component = artifact::load(&self.engine, code).unwrap();
         let mut store = Store::new(&self.engine, ());
@@ -86,11 +87,11 @@ fn a_build_with_another_image_is_not_compiled() {
     assert_eq!(author.build_and_save(&component("one.", ""), "sha256:1"), "one.");
     let second = component("two.", "");
     assert_eq!(author.build_and_save(&second, "sha256:2"), "two.");
-    // The next one is made of the last one: the first may be gone.
+    // The next build is made from the last one: the first may be gone.
     fs::remove_file(folder.path().join(format!("cache/sha256-1-{}.bin", author.fingerprint))).unwrap();
     assert_eq!(author.build_and_save(&component("three, which is longer", ""), "sha256:3"), "thre");
     assert_eq!(author.compiled.get(), 1);
-    // What is in the cache does what compiling it makes, for the same fuel.
+    // The code in the cache does the same as freshly compiled code, for the same fuel.
     let cached = author.cache.code("sha256:2", &author.fingerprint).unwrap();
     assert_eq!(author.run(&cached), author.run(&author.compile(&second)));
 }
@@ -103,7 +104,7 @@ fn other_code_is_compiled() {
     let changed = component("\\01\\00\\00\\00", "(i32.add (i32.const 0x41414140))");
     assert_eq!(author.build_and_save(&changed, "sha256:2"), "AAAA");
     assert_eq!(author.compiled.get(), 2);
-    // Of another engine, nothing is used.
+    // Nothing from another engine is used.
     let other = Author { fingerprint: "other".into(), ..Author::new(&folder.path().join("cache")) };
     other.build(&component("two.", ""));
     assert_eq!(other.compiled.get(), 1);
@@ -141,7 +142,7 @@ fn what_is_damaged_or_gone_is_compiled_again() {
     let compiled = author.compiled.get();
     author.build(&next);
     assert_eq!(author.compiled.get(), compiled, "all is as it was");
-    // Notes of ours that lead nowhere.
+    // Notes with a valid MAC that do not point to an image of this component.
     let note =
         format!("image-{}-{}", DividedComponent::divide(&next).unwrap().name_without_image(), author.fingerprint);
     for image in [0..0, 8..12, 0..usize::MAX, Range { start: usize::MAX, end: 0 }] {

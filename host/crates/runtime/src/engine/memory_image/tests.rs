@@ -1,4 +1,4 @@
-//! What is divided, and what is left whole.
+//! Which components are divided, and which are left whole.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn place(fields: &str) -> Option<Range<usize>> {
     let component = component(fields);
     let divided = DividedComponent::divide(&component)?;
     assert_eq!(divided.place.len(), divided.image.len());
-    // It is a component as before, with the same image.
+    // It is still a component, with the same image.
     let whole = divided.with_image(divided.image());
     wasmparser::Validator::new().validate_all(&whole).unwrap();
     let again = DividedComponent::divide(&whole).unwrap();
@@ -64,7 +64,7 @@ fn segments_keep_their_numbers_where_code_can_name_them() {
 fn an_image_ends_with_its_memory() {
     assert_eq!(place(r#"(memory 1) (data (i32.const 65535) "a")"#), Some(0..PAGE));
     assert_eq!(place(r#"(memory 20) (data (i32.const 1048576) "a")"#), Some(MIB..20 * PAGE));
-    // More than an instance starts with.
+    // More memory than an instance starts with.
     assert_eq!(place(r#"(memory 1) (data (i32.const 65535) "ab")"#), None);
     assert_eq!(place(r#"(memory 1) (data (i32.const 0) "a") (data (i32.const 65537) "")"#), None);
     assert_eq!(place(r#"(memory 1) (data (i32.const -1) "a")"#), None);
@@ -83,7 +83,7 @@ fn what_is_not_known_when_it_is_compiled_is_left_whole() {
         r#"(memory i64 1) (data (i64.const 0) "a")"#,
         r#"(import "a" "b" (global i32)) (memory 1) (data (global.get 0) "a")"#,
         r#"(memory 1) (data (offset (i32.add (i32.const 1) (i32.const 1))) "a")"#,
-        // Mostly gaps.
+        // An image that would be mostly gaps.
         r#"(memory 256) (data (i32.const 0) "a") (data (i32.const 8000000) "b")"#,
     ] {
         assert_eq!(place(fields), None, "{fields}");

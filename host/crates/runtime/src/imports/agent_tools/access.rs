@@ -33,16 +33,16 @@ pub struct AgentTools {
     called: Mutex<BTreeMap<String, u64>>,
 }
 
-/// What a reverse call takes from the call that makes it.
+/// What a reverse call takes over from the call that makes it.
 pub struct ReverseCaller {
     pub client: Arc<dyn ClientCalls>,
     pub cancel: CancellationToken,
     pub output: Output,
     pub budget: Budget,
-    /// How many calls it makes at once; the budget is the share of each.
+    /// How many reverse calls the call makes at once; `budget` is the share of each.
     pub concurrent: usize,
     pub pausable_clock: PausableClock,
-    /// The part of a nested call in the account of the tree, if there is one.
+    /// The share of a nested call in the fuel account of the tree, if there is one.
     pub tree_fuel: Option<TreeFuel>,
     pub held: HeldResources,
 }
@@ -67,7 +67,7 @@ impl AgentTools {
         self.called.lock().clone()
     }
 
-    /// An earlier run has made these calls.
+    /// Counts the calls that an earlier run has made.
     pub(crate) fn catch_up(&self, called: BTreeMap<String, u64>, lacked: bool) {
         self.lacked.fetch_or(lacked, Ordering::Relaxed);
         let before = std::mem::replace(&mut *self.called.lock(), called.clone());

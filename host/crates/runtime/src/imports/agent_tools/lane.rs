@@ -8,7 +8,7 @@ pub struct LaneCell(Arc<OnceLock<&'static str>>);
 
 impl LaneCell {
     pub fn take(&self, lane: &'static str) {
-        // A later choice is made within the first one's lane.
+        // A later choice is made within the lane that was chosen first, so the first one stays.
         let _ = self.0.set(lane);
     }
 

@@ -10,7 +10,7 @@ use super::error::AgentError;
 use super::lane::LaneCell;
 use super::reverse_call_span::ReverseCallSpan;
 use crate::engine::{HeldResources, PausableClock, TreeFuel};
-use crate::journal::{Again, CallJournal, Step};
+use crate::journal::{CallJournal, Repeat, Step};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use platform::audit::CallAudit;
@@ -55,10 +55,10 @@ pub struct AgentTool {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ReverseOutcome {
     pub answer: Result<AgentResult, AgentError>,
-    /// The origin to which the answer is private, failures included: what its caller learns of it must not be passed on.
+    /// The origin to which the answer is private, also if it is an error: what the caller learns from it must not be passed on.
     pub private: Option<Origin>,
     pub spent: BudgetUsage,
-    /// What another server says in `_meta` of its result, for a client that gets the result as it is.
+    /// The `_meta` of another server's result, for a client that gets the result unchanged.
     #[serde(default)]
     pub meta: Map<String, Value>,
 }
@@ -106,7 +106,7 @@ pub struct ReverseCall {
     /// The root call's client, which answers its questions.
     pub client: Arc<dyn ClientCalls>,
     pub pausable_clock: PausableClock,
-    /// Its part in the account of the tree's fuel, if there is one.
+    /// Its share in the fuel account of the tree, if there is one.
     pub tree_fuel: Option<TreeFuel>,
     /// What the tree of calls holds.
     pub held: HeldResources,
@@ -120,18 +120,18 @@ pub struct ReverseCall {
     pub span: Option<ActiveSpan>,
     /// Asks the caller's plugin about a call in doubt.
     pub reconciler: Option<Arc<dyn Reconciler>>,
-    /// Of the call that it makes, if that runs in this host.
+    /// The journal of the called tool's call, if that runs in this host.
     pub journal: CallJournal,
-    /// Of a caller with a journal.
+    /// The step in the caller's journal; none if the caller has no journal.
     pub step: Option<ReverseCallStep>,
-    /// What that journal says of it: whether it may be made again.
-    pub again: Option<Again>,
+    /// Whether the call may be made again; set only if the caller has a journal.
+    pub again: Option<Repeat>,
 }
 
 /// Where a caller's journal records the call.
 pub struct ReverseCallStep {
     pub(super) step: Step,
-    /// The caller's.
+    /// The output of the caller.
     pub(super) output: Output,
 }
 
@@ -139,7 +139,7 @@ pub struct ReverseCallStep {
 #[derive(Serialize, Deserialize)]
 struct RecordedCall {
     outcome: ReverseOutcome,
-    /// What the caller's client had been sent by then: chunks and bytes.
+    /// Chunks and bytes that the caller's client had been sent by then.
     sent: (u64, u64),
 }
 
@@ -148,24 +148,25 @@ struct RecordedCall {
 #[async_trait]
 pub trait ToolCaller: Send + Sync {
     fn tools(&self) -> Vec<AgentTool>;
-    /// One of them, for whoever decides whether a call needs approval: with the hints of those only whose word counts for that.
+    /// One of the tools, for the decision whether a call needs approval. It has only hints from those who are trusted in that.
     fn tool(&self, name: &str) -> Option<Tool> {
         self.tools().into_iter().find(|found| found.tool.name == name).map(|found| found.tool)
     }
-    /// The side that would answer; otherwise why there is none.
+    /// The side that would answer; the error says why there is none.
     fn find(&self, name: &str) -> Result<Origin, AgentError>;
-    /// Returns when it is known whether the tool is there, such as one of a server that is being connected. For a call that an
-    /// earlier run has begun: a new one asks [`Self::find`].
+    /// Waits until it is known whether the tool is there, for example while its server is being connected. For a call that an
+    /// earlier run has begun; a new call asks [`Self::find`] instead.
     async fn wait_for_tool(&self, _name: &str) {}
     /// Calls one tool.
     async fn call(&self, call: ReverseCall) -> ReverseOutcome;
     /// Whether a call whose outcome is unknown may be made again. `begun` is how an earlier run has begun it.
-    fn again(&self, _name: &str, _begun: Option<Again>) -> Again {
-        Again::Unknown
+    fn again(&self, _name: &str, _begun: Option<Repeat>) -> Repeat {
+        Repeat::Unsafe
     }
-    /// An earlier run has made this call.
+    /// Notes that an earlier run has made this call.
     fn replayed(&self, _name: &str) {}
-    /// Runs a nested call, `id`, that `parent` makes. Whoever serves the client of both learns that it computes.
+    /// Runs the nested call `id`, which `parent` makes. An implementation that serves the client of both learns here that it
+    /// computes.
     async fn accompany(&self, _parent: &str, _id: &str, call: BoxFuture<'_, ReverseOutcome>) -> ReverseOutcome {
         call.await
     }
@@ -175,7 +176,8 @@ pub trait ToolCaller: Send + Sync {
     }
 }
 
-/// What the caller's own plugin says of a tool is no result of the tool: it comes from the plugin, and is private to nobody.
+/// Converts an outcome that the caller's own plugin has reported. It comes from the plugin and not from the tool, so it is
+/// private to nobody.
 fn told(result: ToolResult) -> Result<AgentResult, AgentError> {
     if result.is_error {
         return Err(AgentError::ToolError(result));
@@ -190,8 +192,9 @@ impl ReverseCall {
         self.budget.deadline.saturating_duration_since(self.pausable_clock.now())
     }
 
-    /// What the caller's plugin says has come of it. None if the call is to be made; never returns if it must not be.
-    async fn reconciled(&self, step: &mut Step, again: Again) -> Option<ReverseOutcome> {
+    /// The outcome of the call that the caller's plugin reports. None if the call is to be made; never returns if it must not
+    /// be made.
+    async fn reconciled(&self, step: &mut Step, again: Repeat) -> Option<ReverseOutcome> {
         let Some(reconciler) = self.reconciler.as_ref().filter(|_| step.is_in_doubt(again)) else {
             step.before_effect(again).await;
             return None;
@@ -202,8 +205,8 @@ impl ReverseCall {
             Verdict::Done(EffectAnswer::AgentTool(result)) => {
                 return Some(ReverseOutcome::free(told(result)));
             }
-            Verdict::NotDone => Again::Safe,
-            Verdict::Done(EffectAnswer::Http { .. }) | Verdict::Unknown => Again::Unknown,
+            Verdict::NotDone => Repeat::Safe,
+            Verdict::Done(EffectAnswer::Http { .. }) | Verdict::Unknown => Repeat::Unsafe,
         };
         let started = step.start_effect(again);
         match step.started(started).await {

@@ -49,7 +49,7 @@ impl ToolCaller for Notes {
     }
 }
 
-/// Says what it was told to say.
+/// Returns this verdict each time, and keeps the effects that it was asked about.
 struct Says(Verdict, Mutex<Vec<EffectInDoubt>>);
 
 #[async_trait]

@@ -9,7 +9,7 @@ pub(super) struct Unanswered {
     pub(super) reason: String,
     /// Whether the user is shown the reason.
     pub(super) show_user: bool,
-    /// Whether to ask for texts alone.
+    /// Whether to ask for every value as text.
     pub(super) as_text: bool,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn accept(
     }
 }
 
-/// The question to be asked again, with what was wrong with the last answer if the user is to know.
+/// The question to ask again. It says what was wrong with the last answer, if the user is to be shown that.
 pub(super) fn ask_again(
     asked: CheckedQuestion,
     Unanswered { reason, show_user, as_text }: &Unanswered,

@@ -41,7 +41,7 @@ pub struct Client {
     pub(super) journal: CallJournal,
 }
 
-/// What a call has asked.
+/// What a call has asked, and what it has used and lacked for that.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct ClientUsage {
     asked: usize,
@@ -76,7 +76,7 @@ impl Client {
         self.lacked
     }
 
-    /// Tokens used of the host's model.
+    /// Tokens of the host's model that the call has used.
     pub fn model_tokens(&self) -> u64 {
         self.used.total()
     }
@@ -85,13 +85,12 @@ impl Client {
         ClientUsage { asked: self.asked, used: self.used, lacked: self.lacked }
     }
 
-    /// An earlier run has asked so much.
+    /// Continues from what an earlier run has asked and used.
     pub(crate) fn catch_up(&mut self, ClientUsage { asked, used, lacked }: ClientUsage) {
         (self.asked, self.used, self.lacked) = (asked, used, lacked);
     }
 
-    /// Asks questions and returns the answers in their order. `held` is the memory in bytes that the call holds while
-    /// it waits.
+    /// Asks questions and returns the answers in their order.
     pub async fn ask(&mut self, questions: Vec<(Option<String>, Question)>) -> Result<Vec<ClientAnswer>, ClientError> {
         let checked = self.check(questions).await;
         let refused =

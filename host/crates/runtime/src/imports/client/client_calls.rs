@@ -12,15 +12,15 @@ use std::time::Duration;
 /// Whose words a question is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Author {
-    /// A plugin's or a server's, of which the host knows no more than the name.
+    /// The words of a plugin or a server, about which the host knows no more than its name.
     Plugin,
-    /// The host's, about a call of a plugin.
+    /// The words of the host, about a call of a plugin.
     Host,
 }
 
 impl Author {
-    /// What stands before the text of a question. Many clients show nothing else of where it comes from, and a person is told who
-    /// asks.
+    /// The text before a question. It lets a person know who asks: many clients show nothing else about where a question comes
+    /// from.
     pub fn prefix(self, plugin: &str) -> String {
         match self {
             Self::Plugin => format!("{plugin} asks: "),

@@ -29,7 +29,7 @@ impl Client {
         Ok(Ok(ClientAnswer::Url(Consent::Accept)))
     }
 
-    /// Waits for a while; whether the account is connected then.
+    /// Waits for a while, and returns whether the account is connected then.
     async fn wait_connected(&self, name: &str) -> Result<bool, ClientError> {
         let timeout = CONNECTING.min(self.answer_timeout() / (ASK_AGAIN as u32 + 1));
         let mut result = Ok(());

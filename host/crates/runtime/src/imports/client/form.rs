@@ -46,7 +46,7 @@ pub(super) struct WrongAnswer {
     pub(super) lacks_typed: bool,
 }
 
-/// As its text.
+/// Serializes the schema as its text.
 impl Serialize for FormSchema {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text)
@@ -85,24 +85,24 @@ impl FormSchema {
                 ));
             }
         }
-        // Without its document: a form may wait for a long time.
+        // The document is dropped to save memory, because a form may wait for a long time.
         let has_fields = !properties.is_empty();
         let typed = Arc::new(TypedFields::read(schema.document()));
         Ok(Self { schema: Arc::new(schema.without_document()), text: text.into(), typed, has_fields })
     }
 
-    /// The same form for a client that shows no other fields than texts. Its answers are checked as those to this one.
+    /// The same form for a client that shows only text fields. Its answers are checked like those to this form.
     pub(super) fn with_texts(&self) -> Self {
         let text = self.typed.as_text(&self.text);
         Self { text: text.map_or_else(|| self.text.clone(), Into::into), ..self.clone() }
     }
 
-    /// As the guest wrote it: the order of the properties is the order of the fields.
+    /// The schema as the guest wrote it: the order of the properties is the order of the fields.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Without fields, a form asks only for a yes: to accept it is to say so.
+    /// Whether the form has fields. Without fields, a form only asks the user to accept it.
     pub fn has_fields(&self) -> bool {
         self.has_fields
     }

@@ -42,7 +42,7 @@ pub enum ModelError {
     RateLimited(u32),
     #[error("{what}: {why}")]
     Failed {
-        /// Shown to the guest: nothing about the operator's network.
+        /// Shown to the guest, so it says nothing about the operator's network.
         what: String,
         why: String,
     },

@@ -81,7 +81,7 @@ async fn an_invalid_answer_is_asked_again_with_the_reason() {
     assert_eq!(client.asked, 4);
 }
 
-/// Some clients show no field for them, and send the form as accepted.
+/// Some clients show no fields for numbers and lists, and send the form as accepted.
 #[tokio::test]
 async fn numbers_that_a_client_cannot_show_are_asked_for_as_text() {
     let script = Arc::new(Script { abilities: ALL, ..Script::default() });

@@ -1,10 +1,10 @@
-//! Fields of a form that some clients cannot show: numbers and lists. Such a client accepts the form without them, and is then asked
-//! for them as text.
+//! Fields of a form that some clients cannot show: numbers and lists. Such a client accepts the form without them, and is then
+//! asked for them as text.
 
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What a text in place of a value is read as.
+/// The type of value that a text is converted to.
 #[derive(Debug, Clone, PartialEq)]
 enum Kind {
     Number,
@@ -13,7 +13,7 @@ enum Kind {
     List(Vec<(String, String)>),
 }
 
-/// The fields of one form that are no text and no choice of one.
+/// The number and list fields of one form.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TypedFields {
     kinds: BTreeMap<String, Kind>,
@@ -32,12 +32,12 @@ impl TypedFields {
         Self { required: required.map(str::to_owned).collect(), kinds }
     }
 
-    /// Whether an answer has none of them, although it must: its client may not have shown them.
+    /// Whether an answer has none of these fields although some are required: its client may not have shown them.
     pub(super) fn are_all_missing(&self, answer: &Value) -> bool {
         !self.required.is_empty() && self.kinds.keys().all(|name| answer.get(name).is_none())
     }
 
-    /// A schema that asks for text in their place.
+    /// A schema that asks for text in place of these fields.
     pub(super) fn as_text(&self, schema: &str) -> Option<String> {
         let mut schema: Value = serde_json::from_str(schema).ok()?;
         for (name, kind) in &self.kinds {
@@ -57,7 +57,7 @@ impl TypedFields {
         Some(schema.to_string())
     }
 
-    /// The same answer with values where there was text for them, and without what was left empty.
+    /// The same answer, with the text in these fields converted to values, and without those that were left empty.
     pub(super) fn read_texts(&self, answer: &Value) -> Value {
         let mut answer = answer.clone();
         let Some(fields) = answer.as_object_mut() else { return answer };

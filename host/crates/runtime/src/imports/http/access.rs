@@ -73,11 +73,11 @@ pub struct Http {
     access: Arc<HttpAccess>,
     /// The span of the guest's request.
     above: Option<SpanContext>,
-    /// Where the hops of a request are noted, if that is journaled.
+    /// Where the hops of a request are recorded, if the request is journaled.
     hops: Option<Arc<Mutex<Hops>>>,
 }
 
-/// What was decided on a request and its redirects, each as method and URL. A replay decides it again.
+/// The decisions on a request and its redirects, each as method and URL. A replay makes them again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Hops {
     /// Those that were allowed and counted.
@@ -108,7 +108,7 @@ impl Http {
         Self { access: Arc::new(access), above: None, hops: None }
     }
 
-    /// The same access, for one request whose hops are noted.
+    /// The same access, for one request whose hops are recorded.
     pub(super) fn with_hops(self) -> (Self, Arc<Mutex<Hops>>) {
         let hops = Arc::new(Mutex::default());
         (Self { hops: Some(hops.clone()), ..self }, hops)
@@ -122,7 +122,7 @@ impl Http {
             self.authorize(&target).map(drop)
         };
         hops.allowed.iter().try_for_each(decide)?;
-        // What the guest was told is recorded; this counts the denial.
+        // The result is ignored: the guest gets the recorded error, and deciding again only counts the denial.
         let _ = hops.denied.as_ref().map(decide);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What a journal keeps of a request: how it was decided on, and the answer, with its body if that is small.
+//! What a journal keeps of a request: the decisions on it, and the answer, with its body if that is small.
 
 use super::super::streams::{BodyEnd, Data, HttpFailure};
 use super::access::Hops;
@@ -12,8 +12,8 @@ use std::task::Poll;
 use std::time::Duration;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
-/// A body of at most so many promised bytes is read before the guest gets the answer, and is a part of the record. What is
-/// not read then is lost with its connection.
+/// A body with a declared length of at most so many bytes is read before the guest gets the answer, and becomes a part of the
+/// record. Any other body is lost with its connection when the process ends.
 const MAX_WHOLE: u64 = 64 << 10;
 
 /// Marks an answer whose body is read from its connection.
@@ -29,7 +29,7 @@ pub(super) struct RequestRecord {
     timeouts: [Option<Duration>; 3],
 }
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Answered {
     pub(super) hops: Hops,
@@ -62,8 +62,8 @@ impl RequestRecord {
     }
 }
 
-/// Whether a request may be sent twice: RFC 9110 calls its method safe or idempotent, or its sender says that the server
-/// finds repetitions.
+/// Whether a request may be sent twice: RFC 9110 calls its method safe or idempotent, or a header of its sender says that the
+/// server recognizes repetitions.
 pub(super) fn may_repeat(method: &Method, headers: &HeaderMap) -> bool {
     method.is_idempotent() || headers.contains_key("idempotency-key")
 }
@@ -85,7 +85,7 @@ impl Answered {
         (Self { hops, answer: Ok(head) }, streamed)
     }
 
-    /// An answer as somebody else says that it was; none if it cannot have been.
+    /// The answer that a plugin reports for an earlier request; none if no such answer is possible.
     pub(super) fn said(status: u16, headers: Vec<(String, Vec<u8>)>, body: Vec<u8>) -> Option<ResponseHead> {
         let is_header = |(name, value): &(String, Vec<u8>)| {
             HeaderName::try_from(name.as_str()).is_ok() && HeaderValue::from_bytes(value).is_ok()
@@ -96,7 +96,7 @@ impl Answered {
         is_answer.then_some(ResponseHead { status, headers, body: Some(Whole { bytes: Data(body), failure: None }) })
     }
 
-    /// The answer as the guest gets it, the same in every run. A streamed body that there is none of has broken off.
+    /// The answer as the guest gets it, the same in every run. A body that was to be streamed breaks off if `streamed` is none.
     pub(super) fn into_answer(self, streamed: Option<WasiBody>) -> Result<Response<WasiBody>, Error> {
         let head = self.answer?;
         let mut answer = Response::builder().status(head.status);
@@ -140,7 +140,7 @@ impl Whole {
     }
 }
 
-/// A body that ended with its process, unless the guest knows it to its end.
+/// A body that was lost with its process: it fails, unless the guest has already read it to its end.
 fn lost(end: BodyEnd) -> WasiBody {
     let failure = move || (!end.was_told()).then_some(Err(Error::HttpResponseIncomplete));
     StreamBody::new(stream::poll_fn(move |_| Poll::Ready(failure())).take(1)).boxed_unsync()

@@ -1,4 +1,4 @@
-//! The functions of header maps, which copy up to 64 KiB, at a price.
+//! The functions of header maps, which have a price because they copy up to 64 KiB.
 
 use super::super::price;
 use crate::engine::charge;
@@ -8,7 +8,7 @@ use wasmtime_wasi_http::WasiHttpView;
 use wasmtime_wasi_http::p2::HeaderError;
 use wasmtime_wasi_http::p2::bindings::http::types::{HeaderError as GuestError, Headers, Host as _, HostFields as _};
 
-/// What a header takes besides its bytes.
+/// Bytes that a header takes besides its name and value.
 const ENTRY: usize = 32;
 
 type Caller<'a, T> = StoreContextMut<'a, T>;
@@ -16,7 +16,7 @@ type Fields = Resource<Headers>;
 type Entries = Vec<(String, Vec<u8>)>;
 type Answer<R> = wasmtime::Result<(Result<R, GuestError>,)>;
 
-/// Puts functions that have a price in the place of the standard's.
+/// Replaces the standard functions with ones that have a price.
 pub(super) fn add_to_linker<T: WasiHttpView + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     linker.allow_shadowing(true);
     let mut types: LinkerInstance<'_, T> = linker.instance("wasi:http/types@0.2.12")?;
@@ -35,7 +35,7 @@ pub(super) fn add_to_linker<T: WasiHttpView + 'static>(linker: &mut Linker<T>) -
         Ok((entries,))
     })?;
     types.func_wrap("[method]fields.clone", |mut store: Caller<'_, T>, (fields,): (Fields,)| {
-        // It is copied when one of the two is changed.
+        // Paid in advance: the map is copied later, when one of the two is changed.
         let map = store.data_mut().http().table.get(&fields)?;
         let size: usize = map.iter().map(|(name, value)| name.as_str().len() + value.len() + ENTRY).sum();
         pay(&mut store, [size])?;
@@ -80,7 +80,7 @@ fn pay<T>(store: &mut Caller<'_, T>, sizes: impl IntoIterator<Item = usize>) -> 
     charge(store, price::CALL + bytes as u64 * price::BYTE)
 }
 
-/// What the guest is told of a change.
+/// Converts the result of a change for the guest.
 fn told<T: WasiHttpView, R>(mut store: Caller<'_, T>, done: Result<R, HeaderError>) -> Answer<R> {
     Ok((match done {
         Ok(done) => Ok(done),

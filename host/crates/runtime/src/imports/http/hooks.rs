@@ -7,7 +7,7 @@ use super::super::streams::{BodyBytes, BodyEnd};
 use super::access::{Egress, Hops, Http, HttpBody, HttpRequest, HttpTimeouts};
 use super::answered::{Answered, RequestRecord, may_repeat};
 use super::error::HttpError;
-use crate::journal::{Again, CallJournal, StartedEffect, Step};
+use crate::journal::{CallJournal, Repeat, StartedEffect, Step};
 use http::HeaderName;
 use http::header::{
     CONNECTION, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
@@ -57,10 +57,10 @@ pub struct HttpHooks {
     call: Option<(Arc<CallScope>, Arc<dyn Egress>)>,
     http: Option<Http>,
     pub(super) journal: CallJournal,
-    /// Answers and bodies that are read from a connection, by their numbers. Updated when a number is reused.
+    /// Answers and bodies that are read from a connection, by their resource numbers. Updated when a number is reused.
     streamed: HashMap<u32, BodyEnd>,
     pub(super) body_bytes: BodyBytes,
-    /// Of these, what a run that begins at a checkpoint writes, too.
+    /// How many of these bytes a run that begins at a checkpoint writes as well.
     bytes_before: u64,
 }
 
@@ -70,12 +70,13 @@ impl HttpHooks {
         self.journal = journal;
     }
 
-    /// The guest asks where to begin. What it has written by now, every run writes.
+    /// Called when the guest asks for its checkpoint: every run writes what the guest has written by now.
     pub fn restored(&mut self) {
         self.bytes_before = self.body_bytes.load(Ordering::Relaxed);
     }
 
-    /// What was written since then is not written again.
+    /// Called when a checkpoint is saved: a run that begins there does not write again what was written since
+    /// [`Self::restored`].
     pub fn saved(&self) {
         self.body_bytes.store(self.bytes_before, Ordering::Relaxed);
     }
@@ -134,17 +135,17 @@ impl WasiHttpHooks for HttpHooks {
                 Ok((send(call, parts, options, body).await?, no_io()))
             });
         }
-        // The number of the step is that of the guest's request, whenever it is sent.
+        // The step begins here, so that its number is fixed by when the guest asks and not by when the request is sent.
         let host = || format!("{} {}", parts.method, parts.uri.host().unwrap_or_default());
         let mut step = self.journal.begin("http.handle", &RequestRecord::new(&parts, &options)).with(host);
         if let Some(answered) = step.recorded_now::<Answered>() {
             let decided = call.ok_or(HttpError::Denied).and_then(|call| call.decide_again(&answered.hops));
-            // The guest writes it again, and nobody needs it.
+            // The guest writes the body again, but nobody needs it.
             tokio::spawn(read_to_end(body));
             let answer = decided.map_err(to_guest).and_then(|()| answered.into_answer(None));
             return Box::new(async { Ok((answer?, no_io())) });
         }
-        let again = if may_repeat(&parts.method, &parts.headers) { Again::Safe } else { Again::Unknown };
+        let again = if may_repeat(&parts.method, &parts.headers) { Repeat::Safe } else { Repeat::Unsafe };
         let reconciler = call.as_ref().and_then(Http::reconciler).filter(|_| step.is_in_doubt(again));
         if let (Some(reconciler), Some(call)) = (reconciler, call.clone()) {
             return Box::new(reconciled(step, reconciler, call, parts, options, body));
@@ -159,7 +160,7 @@ impl WasiHttpHooks for HttpHooks {
 
 type Made = Result<(http::Response<WasiBody>, Io)>;
 
-/// Sends a request, and records what comes of it.
+/// Sends a request and records its outcome.
 async fn make(
     step: Step,
     started: StartedEffect,
@@ -199,7 +200,7 @@ async fn reconciled(
             if let Some(answer) = Answered::said(status, headers, answer) {
                 let (call, hops) = call.with_hops();
                 let decided = call.decide_again(&Hops { allowed: vec![request], denied: None });
-                // The guest writes it again, and nobody needs it.
+                // The guest writes the body again, but nobody needs it.
                 tokio::spawn(read_to_end(body));
                 let hops = hops.lock().clone();
                 let answered =
@@ -207,10 +208,10 @@ async fn reconciled(
                 step.ended(&answered).await;
                 return Ok((answered.into_answer(None)?, no_io()));
             }
-            Again::Unknown
+            Repeat::Unsafe
         }
-        Verdict::NotDone => Again::Safe,
-        Verdict::Done(EffectAnswer::AgentTool(_)) | Verdict::Unknown => Again::Unknown,
+        Verdict::NotDone => Repeat::Safe,
+        Verdict::Done(EffectAnswer::AgentTool(_)) | Verdict::Unknown => Repeat::Unsafe,
     };
     let started = step.start_effect(again);
     make(step, started, call, parts, options, body).await

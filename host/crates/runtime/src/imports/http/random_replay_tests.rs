@@ -1,5 +1,5 @@
-//! Random calls that send requests, stopped at random records and gone on with: each is told the same in the end and has done the
-//! same to the server, or its host says that it does not know what has become of a request.
+//! Random calls that send requests, are stopped at random records and then continued: each gets the same answers in the end and
+//! has done the same to the server, or its host reports that it does not know what has become of a request.
 
 use super::super::replay_bed::{ReplayHost, ReplayRun, WEB};
 use super::super::wasi::block;
@@ -33,13 +33,13 @@ use wasmtime_wasi_http::p2::bindings::http::types::{
 use wasmtime_wasi_http::p2::types::HostFutureIncomingResponse;
 
 const STEPS: usize = 16;
-/// Few, so that requests meet what others have left.
+/// There are few, so that requests find what others have left.
 const PLACES: usize = 4;
 /// Requests of one call that are under way at once.
 const OPEN: usize = 3;
 /// Processes that end in the middle of one call, at most.
 const ENDS: u64 = 3;
-/// What is told of a body that ended with its process.
+/// What the guest gets for a body that ended with its process.
 const BROKE_OFF: &str = " broke off";
 
 /// What a server keeps.
@@ -101,7 +101,7 @@ impl Egress for Web {
         yield_now().await;
         let said = self.0.lock().answer(&request.method, path, key, String::from_utf8_lossy(&body).into_owned());
         yield_now().await;
-        // How long it is, is promised or not.
+        // The length of the body is declared or not.
         let body = if path.contains("whole") {
             Full::new(Bytes::from(said)).map_err(|never| match never {}).boxed_unsync()
         } else {
@@ -157,7 +157,7 @@ async fn wait(store: &mut Store<ReplayHost>, one: Resource<DynPollable>) -> wasm
     HostPollable::drop(&mut store.data_mut().table, one)
 }
 
-/// What the guest is told of an answer.
+/// What the guest gets of an answer.
 async fn receive(
     store: &mut Store<ReplayHost>,
     future: Resource<HostFutureIncomingResponse>,
@@ -199,7 +199,7 @@ async fn receive(
     }
 }
 
-/// Does what the numbers say, which the call before it did as well.
+/// Does what the numbers select, so that each run of the call does the same.
 async fn random(store: &mut Store<ReplayHost>, mut rng: Rng) -> wasmtime::Result<Vec<String>> {
     let (mut told, mut open) = (Vec::new(), Vec::<Open>::new());
     for step in 0..STEPS {

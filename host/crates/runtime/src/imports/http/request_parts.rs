@@ -11,13 +11,13 @@ use wasmtime_wasi_http::p2::types::HostOutgoingRequest;
 const MAX_WORD: usize = 64;
 /// Bytes of an authority: the longest host name has 253.
 const MAX_AUTHORITY: usize = 512;
-/// Bytes of path and query: more than may be sent, so that sending says what is wrong.
+/// Bytes of path and query: more than may be sent, so that a guest gets the clearer error of sending.
 const MAX_PATH: usize = 16 << 10;
 
 type Request = Resource<HostOutgoingRequest>;
 type Set = wasmtime::Result<(Result<(), ()>,)>;
 
-/// Puts functions that know the limits in the place of the standard's.
+/// Replaces the standard functions with ones that enforce the limits.
 pub(super) fn limit_parts<T: WasiHttpView + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     linker.allow_shadowing(true);
     let mut types: LinkerInstance<'_, T> = linker.instance("wasi:http/types@0.2.12")?;

@@ -1,4 +1,4 @@
-//! The functions of `wasi:http` that tell a guest how far its requests and their answers are. What they tell is a step.
+//! The functions of `wasi:http` that report to a guest how far its requests and their answers are. Each report is a step.
 
 use super::super::streams::{HttpFailure, JournaledInput, JournaledOutput, wrap_input, wrap_output};
 use super::answered::Streamed;
@@ -37,7 +37,7 @@ pub fn add_to_linker<T: HttpHost>(linker: &mut Linker<T>) -> wasmtime::Result<()
 
 pub(super) type GotAnswer = (Option<Result<Result<Resource<HostIncomingResponse>, ErrorCode>, ()>>,);
 
-/// Whether the answer is there is recorded here; the answer is recorded where it came.
+/// Records only whether the answer is there; the answer itself is recorded by the step of the request.
 pub(super) fn get_answer<'a, T: HttpHost>(
     mut store: Caller<'a, T>,
     (future,): (Resource<HostFutureIncomingResponse>,),
@@ -64,7 +64,7 @@ pub(super) fn get_answer<'a, T: HttpHost>(
         if !is_there {
             return Ok((None,));
         }
-        // In a replay, it comes from the journal, too.
+        // In a replay, the answer also comes from the journal.
         let http = data.http();
         let answer = http.table.get_mut(&future)?;
         answer.ready().await;

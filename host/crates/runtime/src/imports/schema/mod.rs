@@ -36,7 +36,8 @@ const MAX_LEVELS: usize = 512;
 const PATTERN_SIZES: [(usize, u64); 4] = [(4 << 10, 1), (16 << 10, 4), (64 << 10, 16), (512 << 10, 128)];
 /// Cache of a pattern while it is matched. Bounds the memory of many patterns.
 const PATTERN_CACHE: usize = 256 << 10;
-/// Number of patterns if some are larger than this. Bounds the memory that they hold.
+/// If some compiled patterns have more bytes than `LARGE`, there may be only `MAX_LARGE_PATTERNS`. Bounds the memory that they
+/// hold.
 const LARGE: usize = 64 << 10;
 const MAX_LARGE_PATTERNS: u64 = 16;
 /// Number of errors that are reported for one value.
@@ -117,7 +118,7 @@ impl Schema {
     }
 }
 
-/// Checks the size of a schema whose text has so many bytes, as compiling does.
+/// Checks the size of a schema whose text has `bytes` bytes, as [`Schema::compile`] does.
 pub fn check_schema_extent(schema: &Value, bytes: usize) -> Result<(), SchemaError> {
     check_bytes(bytes)?;
     if depth(schema) > MAX_DEPTH {

@@ -1,19 +1,21 @@
-//! Schemas of other servers in words of the draft of 2020-12. Their authors write older drafts, and slips that nobody has refused:
-//! a client that reads what it cannot read loses the whole list of tools, and what this host can read it can check.
+//! Schemas of other servers, rewritten in the keywords of draft 2020-12. Their authors use older drafts, and make mistakes that
+//! nobody has refused. A client that cannot read one schema loses the whole list of tools, and this host can check values only
+//! against a schema that it can read.
 
 use super::portable::{LISTS, MAPS, SCHEMAS, USUALLY_BOOLEAN};
 use serde_json::{Map, Value, json};
 
-/// Keywords whose value may be `null`, or is not known here.
+/// Keywords whose value may be any JSON value, including `null`.
 const MAY_BE_NULL: [&str; 2] = ["const", "default"];
-/// A limit that draft 4 has as a boolean beside another one.
+/// Limits that draft 4 writes as a boolean beside another limit.
 const LIMITS: [(&str, &str); 2] = [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")];
 
 const DRAFT: &str = "$schema";
 const CURRENT_DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// Rewrites the schema of a tool's arguments or result. A reference that leaves the schema is removed, since nobody follows it. One that
-/// names its draft names this one if it is rewritten: in an older one, the same words mean something else.
+/// Rewrites the schema of a tool's arguments or result. A reference that leaves the schema is removed, since nobody follows it.
+/// If a schema that names its draft is rewritten, it names the current draft: in an older one, the same keywords mean something
+/// else.
 pub fn to_current_draft(given: Map<String, Value>) -> Map<String, Value> {
     let mut schema = given.clone();
     keywords(&mut schema);
@@ -54,7 +56,7 @@ fn keywords(keywords: &mut Map<String, Value>) {
     for (key, value) in keywords.iter_mut() {
         let key = key.as_str();
         if MAPS.contains(&key) {
-            // How PHP writes an empty map.
+            // PHP writes an empty map as an empty list.
             if value.as_array().is_some_and(Vec::is_empty) {
                 *value = json!({});
             }

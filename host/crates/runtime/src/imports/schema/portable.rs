@@ -1,5 +1,5 @@
-//! Schemas as clients are shown them. A well-known client that cannot read one tool's schema loses the whole list of
-//! tools, or its model refuses all of them.
+//! Schemas in the form in which clients get them. A well-known client that cannot read one tool's schema loses the whole list
+//! of tools, or its model refuses all of them.
 
 use super::cost::{in_place, to_children};
 use super::references::References;
@@ -13,11 +13,11 @@ pub(super) const SCHEMAS: [&str; 8] =
 pub(super) const LISTS: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
 pub(super) const MAPS: [&str; 6] =
     ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
-/// Keywords whose schema every client knows as `true` and `false`, and some only so.
+/// Keywords whose value may be `true` or `false` for every client; some clients know nothing else there.
 pub(super) const USUALLY_BOOLEAN: [&str; 4] =
     ["additionalProperties", "additionalItems", "unevaluatedProperties", "unevaluatedItems"];
 
-/// The formats of JSON Schema 2020-12. Clients warn of each other one, such as `uint64`, at the user's terminal.
+/// The formats of JSON Schema 2020-12. Clients print a warning at the user's terminal for any other format, such as `uint64`.
 const FORMATS: [&str; 19] = [
     "date-time",
     "date",
@@ -44,11 +44,11 @@ const FORMATS: [&str; 19] = [
 const MAX_PROPERTY_NAME: usize = 64;
 const IN_PROPERTY_NAMES: &str = "_.-";
 
-/// The same schema in words that all clients know: it accepts exactly the same values. It was compiled before, so its
+/// The same schema in a form that all clients can read: it accepts exactly the same values. It was compiled before, so its
 /// nesting is bounded.
 pub fn to_portable(mut schema: Map<String, Value>) -> Map<String, Value> {
     schema.entry("properties").or_insert_with(|| json!({}));
-    // Where it counts which items were looked at, `items` would be more than a word.
+    // With `unevaluatedItems`, an added `items` would change the meaning, because it counts as evaluating all items.
     let add_items = !schema.values().any(mentions_unevaluated_items);
     Rewrite { add_items }.keywords(&mut schema);
     schema
@@ -105,8 +105,8 @@ fn mentions_unevaluated_items(value: &Value) -> bool {
     }
 }
 
-/// What some clients cannot read although it is valid, and what cannot be written otherwise: the ends of sentences that
-/// begin with the schema.
+/// Valid parts of a schema that some clients cannot read, and that cannot be written in another way. Each is the end of a
+/// sentence that begins with the schema.
 pub fn unportable_parts(schema: &Value) -> Vec<&'static str> {
     let (mut parts, mut odd_names) = (Vec::new(), false);
     let is_recursive = visit(schema, |keywords| {
@@ -125,10 +125,11 @@ pub fn unportable_parts(schema: &Value) -> Vec<&'static str> {
     parts
 }
 
-/// Visits each subschema once. Whether following references and subschemas leads back to where it began.
+/// Visits each subschema once. Returns whether following references and subschemas leads back to where it began.
 fn visit(root: &Value, mut visitor: impl FnMut(&Map<String, Value>)) -> bool {
     let references = References::new(root);
-    // By address: whether everything below has been seen. No recursion, since references make paths of any length.
+    // By address: whether everything below has been seen. There is no recursion, because a path of references can have any
+    // length.
     let mut seen = HashMap::<*const Value, bool>::new();
     let (mut pending, mut leads_back) = (vec![(root, false)], false);
     while let Some((schema, is_end)) = pending.pop() {

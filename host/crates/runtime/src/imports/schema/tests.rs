@@ -103,7 +103,7 @@ fn repeated_visits_of_a_location_end() {
     }
     let schema = json!({"type": "object", "properties": {"a": own}, "patternProperties": {"a": own, "^.$": own}});
     compile(&schema).unwrap().check(&deep(100)).unwrap_err();
-    // Here the library remembers nothing: 2^60 ways to the innermost place.
+    // Here the library caches nothing: there are 2^60 ways to the innermost place.
     let down = |next: Value| json!({"properties": {"a": {"allOf": [next, next]}}});
     let why = compile(&reference_chain(60, down)).unwrap().check(&deep(60)).unwrap_err();
     assert!(why.contains("too long"), "{why}");
@@ -135,7 +135,7 @@ fn patterns_are_bounded_in_size_number_and_text() {
     compile(&many(60, "^x-")).unwrap();
     assert!(refused(&many(70, "^x-")).contains("patterns"));
     assert!(refused(&many(40, "^.{1,256}")).contains("some are large"));
-    // What is held against one is files as well as names.
+    // A text that is checked against a pattern can be a whole file, not only a name.
     let file = json!({"a": "QUJD".repeat(100_000)});
     compile(&schema("^[A-Za-z0-9+/]*={0,2}$")).unwrap().check(&file).unwrap();
     // As many states as it has repetitions, and each of them alive at each character.

@@ -1,4 +1,4 @@
-//! The forms in which a journal keeps bytes and errors, so that a replayed guest gets the same, also as a typed error.
+//! The forms in which a journal keeps bytes and errors, so that a replayed guest gets the same bytes and the same typed errors.
 
 use crate::journal::bytes;
 use serde::{Deserialize, Serialize};
@@ -11,18 +11,18 @@ use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode as HttpCode;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Data(#[serde(with = "bytes")] pub(crate) Vec<u8>);
 
-/// The same as an argument of a step.
+/// Borrowed bytes in the same form, for an argument of a step.
 #[derive(Serialize)]
 pub(crate) struct DataRef<'a>(#[serde(serialize_with = "bytes::serialize")] pub(crate) &'a [u8]);
 
-/// Why a stream told nothing more.
+/// Why a stream returned no more bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum StreamFailure {
     Closed,
-    /// A number of the operating system.
+    /// An error number of the operating system.
     Os(i32),
     Http(HttpFailure),
-    /// A request's body has other bytes than were promised.
+    /// The length of a request's body differs from the declared one.
     BodySize(Option<u64>),
     Other(String),
 }
@@ -94,7 +94,7 @@ impl From<StreamFailure> for StreamError {
     }
 }
 
-/// What the guest is told; a trap ends the call and is not recorded.
+/// Converts a stream's result to what is recorded and what the guest gets. A trap ends the call and is not recorded.
 pub(crate) fn told<T>(result: StreamResult<T>) -> StreamResult<Result<T, StreamFailure>> {
     match result {
         Ok(value) => Ok(Ok(value)),
@@ -126,7 +126,7 @@ impl From<&HttpError> for HttpFailure {
             HttpError::HttpProtocolError => Self::Protocol,
             HttpError::ConnectionTerminated => Self::Ended,
             HttpError::InternalError(message) => Self::Other(message.clone()),
-            // Our sender gives no others.
+            // Our sender returns no other errors.
             other => Self::Other(Some(other.to_string())),
         }
     }

@@ -9,7 +9,7 @@ use wasmtime::component::{Resource, ResourceTable};
 use wasmtime_wasi::p2::pipe::ClosedInputStream;
 use wasmtime_wasi::p2::{DynInputStream, InputStream, Pollable, StreamResult};
 
-/// Whether the guest was told that a body from a connection has ended. Clones share it.
+/// Whether the guest has seen the end of a body from a connection. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct BodyEnd(Arc<AtomicBool>);
 
@@ -19,13 +19,13 @@ impl BodyEnd {
     }
 }
 
-/// An input stream whose reads are steps. In a replay, the stream behind it is not touched.
+/// An input stream whose reads are steps. In a replay, the inner stream is not touched.
 pub(crate) struct JournaledInput {
     inner: DynInputStream,
     journal: CallJournal,
-    /// What was told of the stream behind this one before that was opened again; none if it cannot be opened again.
+    /// Bytes that were replayed, which a reopened inner stream has yet to skip; none if it cannot be opened again.
     behind: Option<u64>,
-    /// What there is instead of that stream.
+    /// What the call lacks, if the file could not be opened again.
     lost: Option<&'static str>,
     end: BodyEnd,
 }
@@ -33,12 +33,12 @@ pub(crate) struct JournaledInput {
 type Piece = Result<Data, StreamFailure>;
 
 impl JournaledInput {
-    /// Of a file, which a replay opens again.
+    /// The stream of a file, which a replay opens again.
     pub(crate) fn of_file(inner: DynInputStream, journal: CallJournal, lost: Option<&'static str>) -> Self {
         Self { inner, journal, behind: Some(0), lost, end: BodyEnd::default() }
     }
 
-    /// Of a connection, which ends with its process.
+    /// The stream of a connection, which ends with its process.
     pub(crate) fn of_connection(inner: DynInputStream, journal: CallJournal, end: BodyEnd) -> Self {
         Self { inner, journal, behind: None, lost: None, end }
     }
@@ -63,7 +63,7 @@ impl JournaledInput {
         Ok(told?.0.into())
     }
 
-    /// Comes to where an earlier run was.
+    /// Skips what an earlier run has read.
     async fn catch_up(&mut self) {
         while let Some(left @ 1..) = self.behind {
             let skipped = self.inner.blocking_skip(usize::try_from(left).unwrap_or(usize::MAX)).await;
@@ -79,7 +79,7 @@ impl InputStream for JournaledInput {
         let step = self.begin(size);
         let replayed = step.is_recorded();
         let told: Piece = step.try_see(|| match self.behind {
-            // As if it were not ready, which it becomes when the guest waits for it.
+            // Answers as if nothing were ready: the stream catches up when the guest waits for it.
             Some(1..) => Ok(Ok(Data::default())),
             _ => kept(self.inner.read(size)),
         })?;
@@ -117,7 +117,7 @@ fn kept(read: StreamResult<Bytes>) -> StreamResult<Piece> {
     Ok(told(read)?.map(|bytes| Data(bytes.into())))
 }
 
-/// Puts a stream around one that is in the table.
+/// Wraps a stream that is in the table.
 pub(crate) fn wrap_input(
     table: &mut ResourceTable,
     stream: &Resource<DynInputStream>,

@@ -1,4 +1,4 @@
-//! Streams whose results a journal keeps. In a replay they tell what they told, and go on behind it.
+//! Streams whose results a journal keeps. In a replay they return the recorded results, and then continue after them.
 //!
 //! Streams of calls without a journal are not wrapped, and neither are those whose results follow from what the guest did:
 //! standard output, and bodies that the journal has whole.

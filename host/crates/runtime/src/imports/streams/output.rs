@@ -1,7 +1,7 @@
 //! The stream into the body of a request, whose results are steps.
 //!
-//! A replayed body is written again, since it may have to be sent again; if not, it is read and thrown away. How fast that
-//! goes is not what the guest is told, so what it has written may have to wait here.
+//! A replayed body is written again, because the request may have to be sent again; if not, the body is read and discarded. The
+//! guest gets the results of the earlier run, however fast the body is read this time, so what it writes may have to wait here.
 
 use super::failure::{DataRef, StreamFailure, told};
 use crate::journal::CallJournal;
@@ -23,7 +23,7 @@ pub(crate) type BodyBytes = Arc<AtomicU64>;
 pub(crate) struct JournaledOutput {
     inner: DynOutputStream,
     journal: CallJournal,
-    /// What was written in the replay, and has not got to the body yet.
+    /// Bytes that were written in the replay and have not reached the body yet.
     waiting: VecDeque<Bytes>,
     written: BodyBytes,
 }
@@ -33,7 +33,7 @@ impl JournaledOutput {
         Self { inner, journal, waiting: VecDeque::new(), written }
     }
 
-    /// Passes on what waits, as far as there is room now.
+    /// Passes on the waiting bytes, as far as the body has room now.
     fn pass_on(&mut self) {
         while !self.waiting.is_empty() {
             match self.inner.check_write() {
@@ -61,7 +61,7 @@ impl JournaledOutput {
         }
     }
 
-    /// Counts what the guest writes. A call that writes too much gives up that it can be replayed.
+    /// Counts what the guest writes. A call that writes too much can no longer be replayed.
     fn count(&self, bytes: usize) {
         let before = self.written.fetch_add(bytes as u64, Ordering::Relaxed);
         if before + bytes as u64 > MAX_REPLAYED {
@@ -69,7 +69,7 @@ impl JournaledOutput {
         }
     }
 
-    /// What an earlier run has written is written again.
+    /// Writes again what an earlier run has written.
     fn write_again(&mut self, bytes: Bytes, outcome: &Result<(), StreamFailure>) {
         if matches!(outcome, Ok(()) | Err(StreamFailure::BodySize(_))) {
             self.waiting.push_back(bytes);
@@ -132,7 +132,7 @@ impl Pollable for JournaledOutput {
     }
 }
 
-/// Puts a stream around one that is in the table.
+/// Wraps a stream that is in the table.
 pub(crate) fn wrap_output(
     table: &mut ResourceTable,
     stream: &Resource<DynOutputStream>,
@@ -181,7 +181,7 @@ mod tests {
         (told, read.unwrap())
     }
 
-    /// The guest is told what it was told, however slowly the body is read this time; and all of it is there.
+    /// The guest gets the same results, however slowly the body is read this time, and the body is complete.
     #[tokio::test]
     async fn a_replayed_body_is_written_again() {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);

@@ -27,7 +27,7 @@ impl CallContext {
         Self { id, principal, parent: None, correlation_id: None, idempotency_key: None, traceparent: None }
     }
 
-    /// The context of a call made by this one. The key is that of the whole call: calls within it have none.
+    /// The context of a call made by this one. It has no idempotency key, because the key stands for the whole call.
     pub fn nested(&self) -> Self {
         Self { id: hex_id(), parent: Some(self.id.clone()), idempotency_key: None, ..self.clone() }
     }

@@ -54,7 +54,7 @@ pub struct EmbeddedResource {
     pub uri: String,
     pub mime_type: Option<String>,
     pub body: ResourceBody,
-    /// What another server says in `_meta`.
+    /// The `_meta` of another server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
 }
@@ -102,7 +102,7 @@ impl Content {
         }
     }
 
-    /// With nothing besides.
+    /// Without annotations and without members that are passed on.
     pub fn plain(data: ContentData) -> Self {
         Self { data, annotations: None, passed_on: None }
     }
@@ -148,7 +148,7 @@ fn members_size(members: &Option<Map<String, Value>>) -> u64 {
     members.iter().flatten().map(|(key, value)| (key.len() + value.to_string().len()) as u64).sum()
 }
 
-/// Schemes whose links are programs: a user who follows one in a client lets the plugin act there as that user.
+/// Schemes whose links are programs: if a user follows one in a client, the plugin acts there as that user.
 const SCRIPT_SCHEMES: [&str; 2] = ["javascript", "vbscript"];
 
 /// Checks that a client may show this as a link.

@@ -51,7 +51,8 @@ pub struct Exhaustion {
     pub limit: u64,
 }
 
-/// A `policy::Denial` as the guest receives it. Its remedy is the advice for models: what a guest knows, it can tell them.
+/// A `policy::Denial` as the guest receives it. Its remedy is the advice for models, because a guest can pass on to a model
+/// whatever it knows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GuestDenial {
     pub capability: String,

@@ -4,14 +4,14 @@ use super::super::price;
 use super::super::streams::Data;
 use super::blocking::{FilesystemFuture, blocking};
 use super::disk_quota::{ENTRY_SIZE, QuotaUse};
-use super::file_step::{Begun, FileChange};
+use super::file_step::{ChangeStart, FileChange};
 use super::files::WasiHost;
 use super::metadata::follows;
 use super::paid::paid;
 use super::path_refusal;
 use super::quota_stream::QuotaStream;
 use crate::engine::charge;
-use crate::journal::Again;
+use crate::journal::Repeat;
 use policy::Access;
 use std::fs::File;
 use std::sync::Arc;
@@ -51,8 +51,8 @@ pub(super) fn create_directory_at<T: WasiHost>(
         let (data, of) = (store.data_mut(), directory.rep());
         let mut change =
             match FileChange::begin_name(data, "filesystem.create-directory-at", of, &path, (&path, false)).await? {
-                Begun::Now(change) => change,
-                Begun::Done(result) => return Ok((result,)),
+                ChangeStart::Now(change) => change,
+                ChangeStart::Done(result) => return Ok((result,)),
             };
         let made = match change.adds_entry(data, of)? {
             Ok(()) => data.filesystem().create_directory_at(directory, path).await,
@@ -71,8 +71,8 @@ pub(super) fn symlink_at<T: WasiHost>(
         let arguments = (&target, &path);
         let mut change =
             match FileChange::begin_name(data, "filesystem.symlink-at", of, &arguments, (&path, false)).await? {
-                Begun::Now(change) => change,
-                Begun::Done(result) => return Ok((result,)),
+                ChangeStart::Now(change) => change,
+                ChangeStart::Done(result) => return Ok((result,)),
             };
         let made = match change.adds_entry(data, of)? {
             Ok(()) => data.filesystem().symlink_at(directory, target, path).await,
@@ -96,8 +96,8 @@ pub(super) fn link_at<T: WasiHost>(
         let arguments = (follows(flags), &old, &new);
         let mut change = match FileChange::begin_name(data, "filesystem.link-at", of, &arguments, (&new, false)).await?
         {
-            Begun::Now(change) => change,
-            Begun::Done(result) => return Ok((result,)),
+            ChangeStart::Now(change) => change,
+            ChangeStart::Done(result) => return Ok((result,)),
         };
         change.needs(data, from.rep()).await?;
         let (files, _) = data.files()?;
@@ -127,8 +127,8 @@ pub(super) fn rename_at<T: WasiHost>(
         }
         let mut change =
             match FileChange::begin_name(data, "filesystem.rename-at", of, &(&old, &new), (&old, true)).await? {
-                Begun::Now(change) => change,
-                Begun::Done(result) => return Ok((result,)),
+                ChangeStart::Now(change) => change,
+                ChangeStart::Done(result) => return Ok((result,)),
             };
         change.needs(data, to.rep()).await?;
         let renamed = match data.files()?.0.start_moving(of, to.rep()) {
@@ -155,9 +155,9 @@ pub(super) fn set_size<T: WasiHost>(
             Err(code) => return Ok((Err(code),)),
         };
         let step = data.begin_file_step("filesystem.set-size", of, &size)?;
-        let mut change = match FileChange::begin_step(data, step, None, of, Again::Safe).await? {
-            Begun::Now(change) => change,
-            Begun::Done(result) => return Ok((result,)),
+        let mut change = match FileChange::begin_step(data, step, None, of, Repeat::Safe).await? {
+            ChangeStart::Now(change) => change,
+            ChangeStart::Done(result) => return Ok((result,)),
         };
         let grew = blocking(move || quota.resize(&file, size)).await;
         change.grew = grew.unwrap_or_default();
@@ -178,9 +178,9 @@ pub(super) fn write<T: WasiHost>(
         };
         let arguments = (at, Data(bytes));
         let step = data.begin_file_step("filesystem.write", of, &arguments)?;
-        let mut change = match FileChange::begin_step(data, step, None, of, Again::Safe).await? {
-            Begun::Now(change) => change,
-            Begun::Done(result) => return Ok((result,)),
+        let mut change = match FileChange::begin_step(data, step, None, of, Repeat::Safe).await? {
+            ChangeStart::Now(change) => change,
+            ChangeStart::Done(result) => return Ok((result,)),
         };
         let (_, Data(bytes)) = arguments;
         let grew = blocking(move || quota.write(&file, Some(at), &bytes)).await;

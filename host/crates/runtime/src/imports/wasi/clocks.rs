@@ -1,8 +1,7 @@
 //! Clocks with a resolution of one millisecond.
 //!
-//! Precise enough for dates, deadlines and statistics, but too coarse for timing attacks on what another guest or the
-//! host just did on the same processor (a warm cache, a predicted branch). A guest has no threads to build a finer
-//! clock from.
+//! They are precise enough for dates, deadlines and statistics, but too coarse for timing attacks on what another guest or the
+//! host just did on the same processor (a warm cache, a predicted branch). A guest has no threads to build a finer clock from.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,11 +37,11 @@ impl<C: HostWallClock> HostWallClock for CoarseClock<C> {
     }
 }
 
-/// The monotonic clock of a call: it goes on when another process goes on with the call. Clones share it.
+/// The monotonic clock of a call: it continues when another process continues the call. Clones share it.
 #[derive(Clone)]
 pub struct CallClock(Arc<(MonotonicClock, AtomicU64)>);
 
-/// It begins with one step of its resolution: Go's runtime takes zero for a clock that does not work, and aborts.
+/// The clock begins with one step of its resolution, because Go's runtime takes zero for a broken clock and aborts.
 impl Default for CallClock {
     fn default() -> Self {
         Self(Arc::new((MonotonicClock::default(), AtomicU64::new(RESOLUTION_NANOS))))
@@ -50,7 +49,7 @@ impl Default for CallClock {
 }
 
 impl CallClock {
-    /// An earlier run was told this time, so long ago.
+    /// Continues from the time `told`, which an earlier run got `ago` before now.
     pub(super) fn goes_on(&self, told: u64, ago: Duration) {
         let (clock, ahead) = &*self.0;
         let now = told.saturating_add(u64::try_from(ago.as_nanos()).unwrap_or(u64::MAX));

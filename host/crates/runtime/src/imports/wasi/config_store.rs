@@ -1,14 +1,14 @@
-//! `wasi:config/store`, a draft that components of other hosts use: it has the granted variables, as the environment does.
+//! `wasi:config/store`, a draft that components of other hosts use: it holds the granted variables, like the environment.
 
 use super::environment::{Variables, variables};
 use super::files::WasiHost;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{ComponentType, Lift, Linker, Lower};
 
-/// Drafts are different interfaces, even if nothing in them differs.
+/// Each draft is an interface of its own, even if nothing in it differs from the others.
 const DRAFTS: [&str; 2] = ["wasi:config/store@0.2.0-draft", "wasi:config/store@0.2.0-rc.1"];
 
-/// Why there is no value. A variable is there or not, so there is never a reason.
+/// The error type of the interface. It is never returned, because a variable just exists or does not.
 #[derive(ComponentType, Lift, Lower)]
 #[component(variant)]
 enum ConfigError {

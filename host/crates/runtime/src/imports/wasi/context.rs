@@ -13,7 +13,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
 /// Bytes that one `get-random-bytes` may return. Bounds a host allocation that the guest sizes.
 const MAX_RANDOM: u64 = 64 << 10;
 
-/// Directories are not part of it: the call opens them.
+/// Makes the context. Directories are not part of it, because the call opens them.
 pub fn new_context(authority: &Authority, log: &GuestLog, clock: &CallClock, streams: &StandardStreams) -> WasiCtx {
     let mut builder = WasiCtxBuilder::new();
     builder.max_random_size(MAX_RANDOM);
@@ -27,8 +27,9 @@ pub fn new_context(authority: &Authority, log: &GuestLog, clock: &CallClock, str
     builder.build()
 }
 
-/// What a guest's hash maps begin with: their order, and so the fuel of a call, is the same in all calls of a plugin in this
-/// process. Nobody outside knows it, and other plugins have another one, so that nobody can choose keys that collide.
+/// The seed of a guest's hash maps. It is the same for all calls of a plugin in this process, so that the order of a map's
+/// keys, and with it the fuel of a call, does not change. Nobody outside knows it, and other plugins have another one, so that
+/// nobody can choose keys that collide.
 fn hash_seed(plugin: &PluginId) -> u128 {
     static SECRET: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     let half = |number: u8| u128::from(SECRET.hash_one((plugin, number)));

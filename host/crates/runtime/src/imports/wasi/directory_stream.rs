@@ -27,7 +27,7 @@ struct Before {
     directory: Arc<File>,
     /// Entries that the guest has got.
     passed: u64,
-    /// What the call lacks, if it is no longer there.
+    /// What the call lacks, if the directory is no longer there.
     gone: Option<&'static str>,
 }
 
@@ -42,12 +42,12 @@ impl DirectoryStream {
         Ok(Self { ahead: VecDeque::new(), rest: Some(rest), before: None })
     }
 
-    /// For a replayed call: it is opened when something is read that is not recorded.
+    /// For a replayed call: the directory is opened when an entry is read that is not recorded.
     pub(super) fn opened_before(directory: Arc<File>, gone: Option<&'static str>) -> Self {
         Self { ahead: VecDeque::new(), rest: None, before: Some(Before { directory, passed: 0, gone }) }
     }
 
-    /// The guest has got one more entry from the journal.
+    /// Notes that the guest has got one more entry from the journal.
     pub(super) fn passed_before(&mut self) {
         if let Some(before) = &mut self.before {
             before.passed += 1;

@@ -1,10 +1,10 @@
-//! How much a guest's files may grow: the plugin's own directory over all its calls, granted directories in one call and
-//! those below it.
+//! How much a guest's files may grow: in the plugin's own directory over all its calls, in granted directories over one call
+//! and the calls below it.
 //!
-//! Growth is counted before it is written, by file length, so sparse files count in full; a directory entry counts as
-//! one block. What a call removes is not given back to it: a file that is removed while it is open takes its space
-//! until the call ends. Afterwards, whoever has measured the directory reports the result with
-//! [`DiskQuota::set_measured`]. What was moved meanwhile may have been missed, so that result is not used.
+//! Growth is counted before it is written, by file length, so sparse files count in full; a directory entry counts as one
+//! block. What a call removes is not given back to it: a file that is removed while it is open takes its space until the call
+//! ends. Afterwards the directory is measured, and the result is reported with [`DiskQuota::set_measured`]. If something was
+//! moved meanwhile, the measurement may have missed it, so the result is not used.
 
 use super::super::call_authority::CallAuthority;
 use platform::sync::Mutex;
@@ -90,7 +90,7 @@ impl DiskQuota {
         Self { limit, used: Mutex::default(), write_lock: Mutex::default() }
     }
 
-    /// Full until the directory was measured.
+    /// A quota that counts as full until the directory was measured.
     pub fn unmeasured(limit: u64) -> Self {
         let state = QuotaState { measured: u64::MAX, ..QuotaState::default() };
         Self { used: Mutex::new(state), ..Self::new(limit) }
@@ -142,7 +142,7 @@ pub struct QuotaUse {
     quota: Arc<DiskQuota>,
     number: u64,
     taken: Mutex<u64>,
-    /// Whose budget pays, besides the quota.
+    /// The call whose budget pays for growth, besides the quota.
     lineage: Option<Lineage>,
     authority: CallAuthority,
     full: fn(&CallAuthority, u64) -> Denial,
@@ -184,7 +184,7 @@ impl QuotaUse {
         *self.taken.lock()
     }
 
-    /// To be held while a file or directory gets another name.
+    /// Returns a guard, to be held while a file or directory gets another name.
     pub fn start_moving(&self) -> Moving {
         let mut used = self.quota.used();
         used.moving += 1;
@@ -237,8 +237,8 @@ impl QuotaUse {
     }
 }
 
-/// Adds bytes at the end. Calls that have different quotas, and other processes, may do so at the same moment, so the kernel has
-/// to find the end.
+/// Adds bytes at the end. Calls that have different quotas, and other processes, may do so at the same moment, so the kernel
+/// has to find the end.
 #[cfg(target_os = "linux")]
 fn append(file: &File, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
@@ -246,7 +246,7 @@ fn append(file: &File, mut bytes: &[u8]) -> io::Result<()> {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(written) => bytes = &bytes[written..],
             Err(Errno::INTR) => {}
-            // The file system cannot.
+            // The file system does not support this.
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => return file.write_all_at(bytes, file.metadata()?.len()),
             Err(error) => return Err(error.into()),
         }

@@ -1,4 +1,4 @@
-//! `wasi:cli/environment` as the standard implementation has it; that it was asked is noted.
+//! `wasi:cli/environment` as in the standard implementation, but the host notes that the guest asked for it.
 
 use super::super::price;
 use super::files::WasiHost;

@@ -10,7 +10,7 @@ pub(super) struct Excerpt {
 }
 
 impl Excerpt {
-    /// Keeps about so many bytes.
+    /// Keeps about `bytes` bytes.
     pub(super) fn new(bytes: u64) -> Self {
         let half = usize::try_from(bytes / 2).unwrap_or(usize::MAX);
         Self { half, head: Vec::new(), tail: VecDeque::new(), written: 0 }
@@ -29,7 +29,7 @@ impl Excerpt {
         (self.head.len() + self.tail.len()) as u64
     }
 
-    /// Text with a remark where something is left out, and how many bytes that is. What is no UTF-8 is replaced.
+    /// Text with a remark where something is left out, and how many bytes are left out. Invalid UTF-8 is replaced.
     pub(super) fn into_text(mut self) -> (String, u64) {
         let dropped = self.written - self.held_bytes();
         if dropped == 0 {

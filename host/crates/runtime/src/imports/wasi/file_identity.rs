@@ -1,4 +1,4 @@
-//! Which file or directory a descriptor stands for, whatever has its name by then.
+//! Which file or directory a descriptor stands for, even if something else has its name by now.
 
 use super::blocking::blocking;
 use rustix::fd::AsFd;
@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use wasmtime_wasi::p2::bindings::filesystem::types::{Descriptor, ErrorCode};
 
-/// Numbers of removed files are used again. So the time at which a file was made is a part of it, where the file system knows that.
+/// The identity of a file. Inode numbers of removed files are used again, so the time at which the file was made is a part of
+/// it, if the file system knows that.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileIdentity {
     pub(super) is_directory: bool,

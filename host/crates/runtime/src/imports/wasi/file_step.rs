@@ -1,4 +1,5 @@
-//! The steps of `wasi:filesystem`: what a guest asks of files is recorded; what it changes is recorded before and after.
+//! The steps of `wasi:filesystem`: what a guest learns of files is recorded, and a change is recorded before and after it is
+//! made.
 
 use super::super::import_span::ImportSpan;
 use super::disk_quota::ENTRY_SIZE;
@@ -6,7 +7,7 @@ use super::files::WasiHost;
 use super::outcome::{finish, to_guest};
 use super::path_refusal;
 use super::recorded::Code;
-use crate::journal::{Again, Step};
+use crate::journal::{Repeat, Step};
 use policy::Access;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -16,10 +17,10 @@ use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, HostDescriptor as _, PathFlags};
 
 /// What a function of `wasi:filesystem` gives the guest.
-pub(super) type Given<R> = (Result<R, ErrorCode>,);
+pub(super) type GuestResult<R> = (Result<R, ErrorCode>,);
 
-/// Asks for something of files. `S` is the form in which the journal keeps it.
-pub(super) async fn ask<S, R>(step: Step, work: impl Future<Output = FsResult<R>>) -> wasmtime::Result<Given<R>>
+/// Asks for something and changes nothing. `S` is the form in which the journal keeps the answer.
+pub(super) async fn ask<S, R>(step: Step, work: impl Future<Output = FsResult<R>>) -> wasmtime::Result<GuestResult<R>>
 where
     S: From<R> + Into<R> + Serialize + DeserializeOwned,
 {
@@ -37,13 +38,13 @@ pub(super) struct FileChange {
     span: Option<ImportSpan>,
     /// Whether an earlier run may have made it.
     pub(super) twice: bool,
-    /// Bytes that were taken of a quota for it.
+    /// Bytes that were taken from a quota for it.
     pub(super) grew: u64,
 }
 
 /// How a change begins.
 #[allow(clippy::large_enum_variant, reason = "it is taken apart at once")]
-pub(super) enum Begun<R> {
+pub(super) enum ChangeStart<R> {
     /// It is to be made.
     Now(FileChange),
     /// An earlier run has made it, or it must not be made.
@@ -58,44 +59,44 @@ struct Changed<R> {
 }
 
 impl FileChange {
-    /// Begins a change in or of the descriptor `of`. If the guest may change nothing, that is no step.
+    /// Begins a change in or of the descriptor `of`. If the guest may change nothing, no step begins.
     pub(super) async fn begin<T: WasiHost, R: DeserializeOwned>(
         data: &mut T,
         import: &'static str,
         of: u32,
         arguments: &impl Serialize,
-    ) -> wasmtime::Result<Begun<R>> {
+    ) -> wasmtime::Result<ChangeStart<R>> {
         match Self::first(data, import, of, arguments)? {
-            Ok((step, span)) => Self::begin_step(data, step, Some(span), of, Again::Safe).await,
-            Err(denied) => Ok(Begun::Done(Err(denied))),
+            Ok((step, span)) => Self::begin_step(data, step, Some(span), of, Repeat::Safe).await,
+            Err(denied) => Ok(ChangeStart::Done(Err(denied))),
         }
     }
 
-    /// Begins a change of a name in the directory `of`, which makes sense only if that `is_there`, or is not. Otherwise
-    /// nothing will change, and that is recorded as an answer: of a change that has begun and whose outcome is not known,
-    /// the name says whether it was made.
+    /// Begins a change of a name in the directory `of`. It can be made only if the name exists, or only if it does not, as
+    /// `is_there` says. Otherwise nothing will change, and only the answer is recorded. So if a change has begun and its
+    /// outcome is not known, the name shows whether it was made.
     pub(super) async fn begin_name<T: WasiHost>(
         data: &mut T,
         import: &'static str,
         of: u32,
         arguments: &impl Serialize,
         (name, is_there): (&str, bool),
-    ) -> wasmtime::Result<Begun<()>> {
+    ) -> wasmtime::Result<ChangeStart<()>> {
         if let Some(refused) = path_refusal::refuse(data, of, name, Access::Write) {
-            return Ok(Begun::Done(Err(refused)));
+            return Ok(ChangeStart::Done(Err(refused)));
         }
         let (step, span) = match Self::first(data, import, of, arguments)? {
             Ok(first) => first,
-            Err(denied) => return Ok(Begun::Done(Err(denied))),
+            Err(denied) => return Ok(ChangeStart::Done(Err(denied))),
         };
         if step.is_new() {
             let directory = Resource::new_borrow(of);
             let found = data.filesystem().stat_at(directory, PathFlags::empty(), name.to_owned()).await;
             if found.is_ok() != is_there {
-                return Ok(Begun::Now(Self { step, span: Some(span), twice: false, grew: 0 }));
+                return Ok(ChangeStart::Now(Self { step, span: Some(span), twice: false, grew: 0 }));
             }
         }
-        Self::begin_step(data, step, Some(span), of, Again::Safe).await
+        Self::begin_step(data, step, Some(span), of, Repeat::Safe).await
     }
 
     fn first<T: WasiHost>(
@@ -114,27 +115,27 @@ impl FileChange {
         Ok(Ok((step, data.start_span(import)?)))
     }
 
-    /// The same for a step that has begun already.
+    /// Begins a change whose step has begun already.
     pub(super) async fn begin_step<T: WasiHost, R: DeserializeOwned>(
         data: &mut T,
         mut step: Step,
         span: Option<ImportSpan>,
         of: u32,
-        again: Again,
-    ) -> wasmtime::Result<Begun<R>> {
+        again: Repeat,
+    ) -> wasmtime::Result<ChangeStart<R>> {
         if let Some(Changed { result, grew }) = step.recorded().await {
             data.files()?.0.grew_before(of, grew);
-            return Ok(Begun::Done(result.map_err(Code::into)));
+            return Ok(ChangeStart::Done(result.map_err(Code::into)));
         }
         let twice = step.before_effect(again).await;
-        Ok(Begun::Now(Self { step, span, twice, grew: 0 }))
+        Ok(ChangeStart::Now(Self { step, span, twice, grew: 0 }))
     }
 
     pub(super) fn is_journaled(&self) -> bool {
         self.step.is_journaled()
     }
 
-    /// Says that the change adds a name to a directory. An error if the quota has no place for it.
+    /// Counts the name that the change adds to a directory. Returns an error if the quota has no room for it.
     pub(super) fn adds_entry<T: WasiHost>(
         &mut self,
         data: &mut T,
@@ -147,7 +148,7 @@ impl FileChange {
         Ok(added)
     }
 
-    /// Says that the change needs another descriptor, too. Never returns if that cannot be opened any more.
+    /// Checks another descriptor that the change needs. Never returns if that one could not be opened again.
     pub(super) async fn needs<T: WasiHost>(&self, data: &mut T, descriptor: u32) -> wasmtime::Result<()> {
         if let Some(lacks) = data.files()?.0.gone(descriptor) {
             self.step.lost(lacks);
@@ -156,13 +157,16 @@ impl FileChange {
         Ok(())
     }
 
-    /// Ends it with what came of it.
-    pub(super) async fn end<R: Serialize + DeserializeOwned>(self, result: FsResult<R>) -> wasmtime::Result<Given<R>> {
+    /// Ends the change with its outcome.
+    pub(super) async fn end<R: Serialize + DeserializeOwned>(
+        self,
+        result: FsResult<R>,
+    ) -> wasmtime::Result<GuestResult<R>> {
         self.end_unless(result, None, None).await
     }
 
-    /// The same for a change of a name. If it may have been made already, this code says that it was.
-    pub(super) async fn end_name(self, result: FsResult<()>, done: ErrorCode) -> wasmtime::Result<Given<()>> {
+    /// Ends a change of a name. If an earlier run may have made it, the error `done` shows that it was made.
+    pub(super) async fn end_name(self, result: FsResult<()>, done: ErrorCode) -> wasmtime::Result<GuestResult<()>> {
         self.end_unless(result, Some(done), Some(())).await
     }
 
@@ -171,7 +175,7 @@ impl FileChange {
         result: FsResult<R>,
         done: Option<ErrorCode>,
         then: Option<R>,
-    ) -> wasmtime::Result<Given<R>> {
+    ) -> wasmtime::Result<GuestResult<R>> {
         let Self { step, span, twice, grew } = self;
         let result = match (to_guest(result)?, then) {
             (Err(code), Some(then)) if twice && Some(code) == done => Ok(then),

@@ -22,7 +22,7 @@ use wasmtime_wasi::WasiView;
 use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
-/// What a replayed call needs that has a file which is no longer there, or which it cannot have.
+/// What a replayed call lacks if one of its files is no longer there, or if it may not open that file.
 pub(super) const GONE: &str = "a file that cannot be opened any more";
 pub(super) const REPLACED: &str = "a file whose name another one has by now";
 pub(super) const OVER_LIMIT: &str = "more open files than limits.open-files allows by now";
@@ -37,7 +37,7 @@ pub struct RefusedPath {
 
 pub struct Files {
     scope: Arc<CallScope>,
-    /// As they were when the call began.
+    /// The directories as they were when the call began.
     mounts: Result<Vec<(Dir, String)>, MountError>,
     disk_quota: Option<Arc<DiskQuota>>,
     /// Quota use of the plugin's own directory, and of the granted ones.
@@ -45,19 +45,19 @@ pub struct Files {
     granted: Option<Arc<QuotaUse>>,
     /// Descriptors in the plugin's own directory. Updated when a number is reused.
     in_own: HashSet<u32>,
-    /// Likewise, those of files that an earlier run had open and that could not be opened again, with what the call lacks. As
-    /// long as the journal has what the guest asks of them, that does not matter.
+    /// Likewise, descriptors of files that an earlier run had open and that could not be opened again, each with what the call
+    /// lacks. They are good enough as long as the journal has the answers that the guest asks for.
     gone: HashMap<u32, &'static str>,
     reservation: Reservation,
     uses: SandboxUses,
-    /// Whether the log says that it may open no more files.
+    /// Whether the log already says that the call may open no more files.
     has_warned: bool,
     journal: CallJournal,
     ungranted: UngrantedPaths,
 }
 
 impl Files {
-    /// Opens the call's directories. `disk_quota` is that of the plugin's own one.
+    /// Opens the call's directories. `disk_quota` is the quota of the plugin's own directory.
     pub fn new(
         scope: Arc<CallScope>,
         disk_quota: Option<Arc<DiskQuota>>,
@@ -101,7 +101,7 @@ impl Files {
         may
     }
 
-    /// The same for a file that an earlier run had open: it waits for others to close theirs.
+    /// The same for a file that an earlier run had open, but it waits until other calls have freed theirs.
     pub(super) async fn wait_for_another(&mut self, open: usize) -> bool {
         self.reservation.wait_for_another(open, self.scope.limits.open_files).await
     }
@@ -140,7 +140,8 @@ impl Files {
         self.gone.get(&descriptor).copied()
     }
 
-    /// Counts what files grew by in a change that an earlier run has made. In the plugin's own directory it is measured.
+    /// Counts by how much a change of an earlier run made files grow. In the plugin's own directory, growth is measured
+    /// instead.
     pub(super) fn grew_before(&self, descriptor: u32, bytes: u64) {
         if !self.is_in_own(descriptor) {
             self.scope.lineage.take_up_to(TreeBudget::FileGrowth, bytes);
@@ -156,7 +157,7 @@ impl Files {
         &self.ungranted
     }
 
-    /// What the call used up to now.
+    /// What the call has used up to now.
     pub fn uses(&self) -> SandboxUses {
         self.uses
     }
@@ -169,7 +170,7 @@ impl Files {
         self.uses.change(self.is_in_own(directory));
     }
 
-    /// Also for what was asked while the instance was made, before its call.
+    /// Also called for what the guest asked before its call, while the instance was made.
     pub(crate) fn note_environment(&mut self) {
         self.uses.environment = true;
     }
@@ -178,8 +179,8 @@ impl Files {
         self.in_own.contains(&descriptor)
     }
 
-    /// To be held while something in one directory gets a name in another. From the plugin's own directory to others and
-    /// back it gets none: there it would count against another quota, or against none.
+    /// Returns a guard, to be held while something in one directory gets a name in another. Between the plugin's own directory
+    /// and others that is refused, because the file would then count against another quota, or against none.
     pub(super) fn start_moving(&mut self, from: u32, to: u32) -> Result<Moving, ErrorCode> {
         self.may_change()?;
         if self.is_in_own(from) != self.is_in_own(to) {
@@ -212,28 +213,29 @@ pub(super) fn may_change(scope: &CallScope) -> Result<(), ErrorCode> {
 /// Store data with the files of the running call.
 pub trait WasiHost: WasiView + 'static {
     fn record_refused_path(&mut self, path: RefusedPath);
-    /// Whether the guest's manifest requests files. Many components that do not cannot use any: their build left that out.
+    /// Whether the guest's manifest requests files. Many components that request none cannot use any, because their build left
+    /// that out.
     fn requests_files(&self) -> bool;
     /// Records a path outside of the directories of the guest, if its call has begun.
     fn record_ungranted_path(&mut self, path: &str, access: Access);
     /// The running call's files, and the guest path of the plugin's own directory; an error before the call has begun.
     fn files(&mut self) -> wasmtime::Result<(&mut Files, Option<String>)>;
     fn start_span(&mut self, name: &'static str) -> wasmtime::Result<ImportSpan>;
-    /// That of its context.
+    /// The clock of its WASI context.
     fn clock(&self) -> &CallClock;
-    /// Those of its context.
+    /// The standard streams of its WASI context.
     fn streams(&self) -> &StandardStreams;
-    /// The guest asks for its environment.
+    /// Notes that the guest asks for its environment.
     fn note_environment(&mut self);
     /// Sends a chunk of the running call.
     fn emit(
         &mut self,
         content: Vec<Content>,
     ) -> impl Future<Output = wasmtime::Result<Result<u64, OutputError>>> + Send;
-    /// The guest comes to a step of its call, or learns something from outside before its call has begun.
+    /// Begins a step of the guest's call. Also called if the guest learns something from outside before its call has begun.
     fn begin_step(&mut self, import: &'static str, arguments: &impl Serialize) -> Step;
 
-    /// The same for a step that needs this descriptor, if its outcome is not recorded.
+    /// The same for a step that needs this descriptor unless its outcome is recorded.
     fn begin_file_step(
         &mut self,
         import: &'static str,

@@ -1,6 +1,6 @@
-//! `wasi:filesystem` with what the standard implementation lacks: refused paths are recorded, files grow only within a
-//! quota, only so many are open, calls that have seen private results change nothing, and what a call learns and does is in
-//! its journal.
+//! `wasi:filesystem` with what the standard implementation lacks: refused paths are recorded, files grow only within a quota,
+//! only a limited number can be open, calls that have seen private results change nothing, and what a call learns and does is
+//! in its journal.
 
 use super::super::price;
 use super::files::WasiHost;
@@ -41,7 +41,8 @@ type Directories = (Vec<(Resource<Descriptor>, String)>,);
 pub(super) fn directories<T: WasiHost>(mut store: StoreContextMut<'_, T>, (): ()) -> wasmtime::Result<Directories> {
     let data = store.data_mut();
     let mut found = Vec::new();
-    // Before its call begins, an instance has no directories; that of a plugin with directories is made in its call.
+    // Before its call begins, an instance has no directories; for a plugin with directories, the instance is made within the
+    // call.
     let (mounts, own) = match data.files() {
         Ok((files, own)) => (files.mounts()?, own),
         Err(_) => (Vec::new(), None),

@@ -1,4 +1,4 @@
-//! Reading from streams (files, bodies of answers, a program's input) at a price: what is read is copied.
+//! Reading from streams (files, bodies of answers, a program's input), which has a price because the bytes are copied.
 
 use super::super::price;
 use super::files::WasiHost;
@@ -44,7 +44,7 @@ pub(super) fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Re
     )
 }
 
-/// What the guest is told of a read, once it has paid for it.
+/// Charges the guest for a read and converts the result.
 fn told<T: WasiHost, R>(
     mut store: Caller<'_, T>,
     read: StreamResult<R>,

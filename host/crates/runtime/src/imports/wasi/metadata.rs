@@ -1,5 +1,5 @@
-//! The functions of `wasi:filesystem` that look at files and change nothing. They are as the standard's, and what they find is
-//! recorded: it may have changed by the time the call is replayed.
+//! The functions of `wasi:filesystem` that look at files and change nothing. They work like the standard functions, but what
+//! they find is recorded, because it may have changed by the time the call is replayed.
 
 use super::super::price;
 use super::super::streams::{JournaledInput, wrap_input};
@@ -163,7 +163,7 @@ fn is_same_object<T: WasiHost>(mut store: Caller<'_, T>, (one, other): (File, Fi
     })
 }
 
-/// It tells the guest nothing but whether it has a file.
+/// The result shows the guest only whether the descriptor is a file.
 fn advise<T: WasiHost>(
     mut store: Caller<'_, T>,
     (file, at, length, advice): (File, u64, u64, Advice),
@@ -178,7 +178,7 @@ fn advise<T: WasiHost>(
 fn sync<T: WasiHost>(mut store: Caller<'_, T>, (file,): (File,)) -> FilesystemFuture<'_, ()> {
     Box::new(async move {
         let data = store.data_mut();
-        // No guest without a directory makes the disk write.
+        // A guest without a directory must not be able to make the disk write.
         if path_refusal::has_root(data, file.rep()) {
             return Ok((Ok(()),));
         }
@@ -190,7 +190,7 @@ fn sync<T: WasiHost>(mut store: Caller<'_, T>, (file,): (File,)) -> FilesystemFu
 fn sync_data<T: WasiHost>(mut store: Caller<'_, T>, (file,): (File,)) -> FilesystemFuture<'_, ()> {
     Box::new(async move {
         let data = store.data_mut();
-        // No guest without a directory makes the disk write.
+        // A guest without a directory must not be able to make the disk write.
         if path_refusal::has_root(data, file.rep()) {
             return Ok((Ok(()),));
         }

@@ -1,5 +1,6 @@
-//! WASI 0.2 as a guest gets it: nothing but what was granted. No network; clocks and randomness; the granted directories and
-//! variables. Only a program has arguments and input, and its output is its call's; that of others goes to the log.
+//! WASI 0.2 as a guest gets it: nothing but what was granted. A guest has no network. It has clocks, randomness, and the
+//! granted directories and variables. Only a program has arguments and input, and its output becomes the output of its call;
+//! the output of other guests goes to the log.
 
 mod blocking;
 mod changes;
@@ -15,10 +16,10 @@ mod file_identity;
 mod file_step;
 mod files;
 mod filesystem;
+mod flush_reason;
 mod input_streams;
 mod metadata;
 mod mounts;
-mod occasion;
 mod open_at;
 mod open_files;
 mod outcome;
@@ -46,8 +47,8 @@ pub use context::new_context;
 pub use disk_quota::{DiskQuota, ENTRY_SIZE, QuotaUse};
 pub use files::{Files, RefusedPath, WasiHost};
 pub use filesystem::add_to_linker;
+pub(crate) use flush_reason::FlushReason;
 pub use mounts::{MountError, check_mounts};
-pub(crate) use occasion::Occasion;
 pub use open_files::OpenFiles;
 #[cfg(test)]
 pub(super) use outside::block;

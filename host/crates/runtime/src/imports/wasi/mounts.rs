@@ -1,6 +1,7 @@
 //! The directories of one call.
 //!
-//! The host opens them, since wasmtime-wasi would only take a path, and follow links in it that a guest may have made.
+//! The host opens them itself, because wasmtime-wasi takes only a path, and would follow links in it that a guest may have
+//! made.
 
 use platform::folder::Folder;
 use policy::{Access, Authority, Mount, MountOpening};
@@ -30,7 +31,7 @@ pub(super) fn open_mounts(authority: &Authority) -> Result<Vec<(Dir, String)>, M
     authority.mounts().iter().map(mount).collect()
 }
 
-/// Finds a missing directory before the first call does.
+/// Checks that all directories can be opened, so that a missing one is found before the first call.
 pub fn check_mounts(authority: &Authority) -> Result<(), MountError> {
     open_mounts(authority).map(drop)
 }

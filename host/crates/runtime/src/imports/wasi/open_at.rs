@@ -3,14 +3,14 @@
 use super::blocking::FilesystemFuture;
 use super::disk_quota::ENTRY_SIZE;
 use super::file_identity::FileIdentity;
-use super::file_step::{Begun, FileChange};
+use super::file_step::{ChangeStart, FileChange};
 use super::files::{GONE, OVER_LIMIT, REPLACED, RefusedPath, WasiHost};
 use super::metadata::follows;
 use super::open_files::count;
 use super::outcome::{finish, to_guest};
 use super::path_refusal;
 use super::recorded::Flags;
-use crate::journal::Again;
+use crate::journal::Repeat;
 use policy::Access;
 use wasmtime::StoreContextMut;
 use wasmtime::component::Resource;
@@ -56,10 +56,10 @@ pub(super) fn open_at<'a, T: WasiHost>(
         let made = made.map(|flag| open_flags.contains(flag));
         let arguments = (&request.path, follows(path_flags), made, Flags::from(flags));
         let step = data.begin_file_step("filesystem.open-at", request.parent, &arguments)?;
-        let again = if step.has_only_begun() { request.again(data).await } else { Again::Safe };
+        let again = if step.has_only_begun() { request.again(data).await } else { Repeat::Safe };
         let span = data.start_span("filesystem.open-at")?;
         let opened = match FileChange::begin_step(data, step, Some(span), request.parent, again).await? {
-            Begun::Now(mut change) => {
+            ChangeStart::Now(mut change) => {
                 let (opened, entry) = request.open(data).await?;
                 change.grew = entry;
                 let identity = match &opened {
@@ -69,8 +69,8 @@ pub(super) fn open_at<'a, T: WasiHost>(
                 };
                 change.end(identity.map_err(Into::into)).await?.0.and(opened)
             }
-            Begun::Done(Ok(identity)) => Ok(request.open_again(data, identity).await?),
-            Begun::Done(Err(code)) => Err(code),
+            ChangeStart::Done(Ok(identity)) => Ok(request.open_again(data, identity).await?),
+            ChangeStart::Done(Err(code)) => Err(code),
         };
         if let Err(ErrorCode::NotPermitted | ErrorCode::ReadOnly) = &opened {
             data.record_refused_path(RefusedPath { path: request.path, access });
@@ -89,13 +89,14 @@ impl Request {
         Resource::new_borrow(self.parent)
     }
 
-    /// Whether opening may be repeated. Of a file that must be new and is there, nobody knows who made it.
-    async fn again<T: WasiHost>(&self, data: &mut T) -> Again {
+    /// Whether opening may be repeated. If the file must be new and is there, it may not, because nobody knows who made the
+    /// file.
+    async fn again<T: WasiHost>(&self, data: &mut T) -> Repeat {
         if !self.open_flags.contains(OpenFlags::EXCLUSIVE) {
-            return Again::Safe;
+            return Repeat::Safe;
         }
         let found = data.filesystem().stat_at(self.directory(), self.path_flags, self.path.clone()).await;
-        if found.is_ok() { Again::Unknown } else { Again::Safe }
+        if found.is_ok() { Repeat::Unsafe } else { Repeat::Safe }
     }
 
     /// Opens it, and returns what was counted for a new directory entry.
@@ -103,7 +104,7 @@ impl Request {
         if !data.may_open_file()? {
             return Ok((Err(ErrorCode::Quota), 0));
         }
-        // From here on the call may hold a file that another one removes.
+        // From here on the call may hold a file that another call removes.
         let quota = data.files()?.0.quota_of(self.parent);
         let mut entry = 0;
         match data.filesystem().stat_at(self.directory(), self.path_flags, self.path.clone()).await {
@@ -129,8 +130,8 @@ impl Request {
         Ok((opened, entry))
     }
 
-    /// Opens what an earlier run had open. If that is no longer there, or something else has its name, the descriptor is good only
-    /// for what the journal has.
+    /// Opens what an earlier run had open. If that is no longer there, or something else has its name, the descriptor can be
+    /// used only for what the journal has.
     async fn open_again<T: WasiHost>(
         &self,
         data: &mut T,
@@ -180,7 +181,7 @@ fn identity<T: WasiHost>(
 }
 
 /// Opening a FIFO waits for its other end, and some devices wait too. Nothing could end that wait, which takes a thread.
-/// wasmtime-wasi says `unknown` of a FIFO.
+/// wasmtime-wasi reports a FIFO as `unknown`.
 fn waits_when_opened(kind: DescriptorType) -> bool {
     match kind {
         DescriptorType::RegularFile | DescriptorType::Directory | DescriptorType::SymbolicLink => false,

@@ -44,7 +44,7 @@ impl Reservation {
         Self { files, principal, count: 0 }
     }
 
-    /// Whether another file may be opened beside `open` of this call, of at most `limit`.
+    /// Whether the call, which has `open` files open and may have at most `limit`, may open another one.
     pub(super) fn covers_another(&mut self, open: usize, limit: u32) -> bool {
         if open < self.count {
             return true;
@@ -55,7 +55,7 @@ impl Reservation {
         covered
     }
 
-    /// Waits until it covers another file beside `open`. False if the call may not have as many, whoever has others.
+    /// Waits until the reservation covers another file beside `open`. Returns false if the call's own `limit` forbids that.
     pub(super) async fn wait_for_another(&mut self, open: usize, limit: u32) -> bool {
         let files = self.files.clone();
         loop {

@@ -4,7 +4,7 @@ use super::super::import_span::ImportSpan;
 use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
-/// Converts errors for the guest; other errors trap.
+/// Converts error codes for the guest; any other error is a trap.
 pub(super) fn to_guest<R>(result: FsResult<R>) -> wasmtime::Result<Result<R, ErrorCode>> {
     match result {
         Ok(value) => Ok(Ok(value)),

@@ -1,11 +1,11 @@
-//! What WASI tells a guest without being asked anything: the time, random numbers, and what is ready. A journaled call learns
-//! the same of them when it is replayed.
+//! What a guest learns from WASI about the outside: the time, random numbers, and what is ready. A journaled call learns the
+//! same when it is replayed.
 //!
-//! Time goes on while no process runs the call: its monotonic clock, and what it waits for.
+//! Time also passes while no process runs the call, for its monotonic clock and for what it waits for.
 
 use super::super::price;
 use super::files::WasiHost;
-use super::occasion::Occasion;
+use super::flush_reason::FlushReason;
 use super::program_streams::send;
 use crate::engine::charge;
 use crate::journal::is_long;
@@ -33,7 +33,7 @@ pub(super) fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Re
     poll(linker)
 }
 
-/// The text of an error depends on what the host was built and started with.
+/// Records the texts of errors, because they depend on how the host was built and started.
 fn errors<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     let mut errors = linker.instance("wasi:io/error@0.2.12")?;
     errors.func_wrap("[method]error.to-debug-string", |mut store: Caller<'_, T>, (error,): (Resource<IoError>,)| {
@@ -116,9 +116,9 @@ fn poll<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     poll.func_wrap_async("poll", |mut store: Caller<'_, T>, (list,): (Vec<Resource<DynPollable>>,)| {
         Box::new(async move {
             charge(&mut store, price::CALL)?;
-            send(&mut store, Occasion::Waits).await?;
+            send(&mut store, FlushReason::Waits).await?;
             let data = store.data_mut();
-            // One pollable can only be the one that is ready.
+            // If there is only one pollable, it is always the one that is ready.
             let step = match list.len() {
                 1 => data.begin_step("poll.poll", &()).or_nothing(&vec![0u32]),
                 _ => data.begin_step("poll.poll", &()),
@@ -143,7 +143,7 @@ pub(in crate::imports) fn block<'a, T: WasiHost>(
 ) -> Box<dyn Future<Output = wasmtime::Result<()>> + Send + 'a> {
     Box::new(async move {
         charge(&mut store, price::CALL)?;
-        send(&mut store, Occasion::Waits).await?;
+        send(&mut store, FlushReason::Waits).await?;
         let data = store.data_mut();
         let step = data.begin_step("poll.block", &()).or_nothing(&());
         step.try_ask(data.ctx().table.block(one)).await

@@ -7,7 +7,7 @@ use wasmtime::StoreContextMut;
 type Caller<'a, T> = StoreContextMut<'a, T>;
 type Work<'a, R> = Box<dyn Future<Output = wasmtime::Result<R>> + Send + 'a>;
 
-/// A function that may wait, at this price.
+/// Charges this price before a function that may wait.
 pub(super) fn paid<T, P, R, F>(
     price: u64,
     function: F,
@@ -23,7 +23,7 @@ where
     }
 }
 
-/// One that does not wait.
+/// Charges this price before a function that does not wait.
 pub(super) fn paid_now<T, P, R, F>(
     price: u64,
     function: F,

@@ -8,8 +8,8 @@ use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::WasiFilesystemView as _;
 use wasmtime_wasi::p2::bindings::filesystem::types::{Descriptor, ErrorCode};
 
-/// What libraries look for wherever they run, with what is below. Some names are where componentize-py had the
-/// modules of a plugin in Python: `python`, `world`, `bundled` and numbers. An import and a traceback look there.
+/// Paths that libraries look for wherever they run, with everything below them. Some are places where componentize-py had the
+/// modules of a Python plugin: `python`, `world`, `bundled` and numbers. Imports and tracebacks look there.
 const LOOKED_FOR_BY_LIBRARIES: [&str; 26] = [
     "0",
     "1",
@@ -39,12 +39,12 @@ const LOOKED_FOR_BY_LIBRARIES: [&str; 26] = [
     "world",
 ];
 
-/// Many libraries look whether there is a folder for temporary files, and do without: the one of Python keeps them in memory.
+/// Many libraries check whether there is a folder for temporary files, but can do without: Python's keeps such files in memory.
 const TEMPORARY: &str = "tmp";
 
-/// The refusal of a path of which a guest asks only what is there, as `refuse` has it.
+/// The refusal of a path about which a guest only asks what is there; otherwise like `refuse`.
 pub(super) fn refuse_look<T: WasiHost>(data: &mut T, directory: u32, path: &str) -> Option<ErrorCode> {
-    // Only that: who opens the folder, or a file in it, is refused.
+    // Only looking is answered like this. Opening the folder, or a file in it, is refused.
     if path == TEMPORARY && has_root(data, directory) {
         return Some(ErrorCode::NoEntry);
     }
@@ -52,7 +52,7 @@ pub(super) fn refuse_look<T: WasiHost>(data: &mut T, directory: u32, path: &str)
 }
 
 /// The refusal of a path of the directory `/`, which is outside of all that the guest is granted; none for a path of another
-/// directory. It is recorded, once the guest's call has begun. `path` is as the guest named it there.
+/// directory. The path is recorded if the guest's call has begun. `path` is relative to the directory, as the guest passed it.
 pub(super) fn refuse<T: WasiHost>(data: &mut T, directory: u32, path: &str, access: Access) -> Option<ErrorCode> {
     if !has_root(data, directory) {
         return None;
@@ -62,7 +62,7 @@ pub(super) fn refuse<T: WasiHost>(data: &mut T, directory: u32, path: &str, acce
     }
     let full = format!("{PATH}{}", if path == "." { "" } else { path });
     data.record_ungranted_path(&full, access);
-    // As for a link that leads out of a granted directory.
+    // The same code as for a link that leads out of a granted directory.
     Some(ErrorCode::NotPermitted)
 }
 
@@ -71,14 +71,14 @@ pub(super) fn has_root<T: WasiHost>(data: &mut T, descriptor: u32) -> bool {
     data.filesystem().table.get(&Resource::<Descriptor>::new_borrow(descriptor)).is_ok_and(is_root)
 }
 
-/// Whether libraries look for this path wherever they run, and do without. Many go on only if there is no such file, and not if it
-/// is refused. That the path is looked for says nothing of their program.
+/// Whether libraries look for this path wherever they run, and can do without it. Many of them go on only if there is no such
+/// file, and not if it is refused. Such a look says nothing about the program that uses the library.
 fn is_looked_for_by_libraries(path: &str) -> bool {
-    // No library names a file so, and it may be any path.
+    // No library uses such a path, and it may lead anywhere.
     if path.split('/').any(|part| part == "..") {
         return false;
     }
-    // Settings in what a library takes for its user's home.
+    // A file of settings in the directory that a library takes for its user's home.
     let is_setting = path.starts_with('.') && path.len() > 1 && !path.contains('/');
     is_setting || LOOKED_FOR_BY_LIBRARIES.iter().any(|known| path == *known || is_below(path, known))
 }

@@ -1,18 +1,18 @@
-//! What a program has written: what its result will say of it, and what is still to be sent as chunks.
+//! What a program has written: excerpts for its result, and what is still to be sent as chunks.
 
 use super::super::price;
 use super::chunk_pace::ChunkPace;
 use super::excerpt::Excerpt;
-use super::occasion::Occasion;
+use super::flush_reason::FlushReason;
 use policy::Limits;
 
-/// Bytes of a chunk, unless `limits.chunk` is less. What a program writes at once may be more, and is divided.
+/// Bytes of a chunk, unless `limits.chunk` is less. If a program writes more at once, it is divided.
 const MAX_PIECE: u64 = 16 << 10;
-/// The longest character of UTF-8. One is never divided.
+/// Bytes of the longest character of UTF-8. A character is never divided.
 const MAX_CHARACTER: u64 = 4;
 
-/// Parts of `limits.output`. Chunks may have half of it. What the result shows is in it twice, as text and as JSON, and three
-/// times as long if it is no text, or six times; with that, it is less than the other half.
+/// Divisors of `limits.output`. Chunks may have half of it. The result shows its excerpts twice, as text and as JSON. Bytes
+/// that are not text can become three or even six times as long there; even so, the excerpts take less than the other half.
 const SENT: u64 = 2;
 const SHOWN_OUTPUT: u64 = 32;
 const SHOWN_ERRORS: u64 = 128;
@@ -20,7 +20,7 @@ const SHOWN_ERRORS: u64 = 128;
 pub(super) struct ProgramOutput {
     stdout: Excerpt,
     stderr: Excerpt,
-    /// Of stdout, for the next chunk.
+    /// Bytes of stdout for the next chunk.
     unsent: Vec<u8>,
     has_line: bool,
     piece: usize,
@@ -34,7 +34,7 @@ pub(super) struct ProgramOutput {
 impl ProgramOutput {
     pub(super) fn new(limits: &Limits) -> Self {
         let output = limits.output.as_u64();
-        // What is no text becomes three times as long.
+        // A byte that is not UTF-8 becomes three times as long.
         let piece = (limits.chunk.as_u64() / 3).clamp(MAX_CHARACTER, MAX_PIECE);
         Self {
             stdout: Excerpt::new(output / SHOWN_OUTPUT),
@@ -67,7 +67,7 @@ impl ProgramOutput {
     }
 
     fn count(&mut self, bytes: &[u8]) {
-        // The write itself is paid for.
+        // The write itself has been paid for already.
         let price = price::BYTE * bytes.len() as u64;
         self.unpaid = self.unpaid.saturating_add(price);
     }
@@ -76,27 +76,27 @@ impl ProgramOutput {
         std::mem::take(&mut self.unpaid)
     }
 
-    /// No chunks are taken any more: what was written is only for the result.
+    /// Stops sending, because no chunks are accepted any more. What is written is kept only for the result.
     pub(super) fn stop_sending(&mut self) {
         (self.sendable, self.has_line) = (0, false);
         self.unsent = Vec::new();
     }
 
-    /// Whether something could be sent that is not a full piece. Then it depends on the pace.
-    pub(super) fn has_some(&self, occasion: Occasion) -> bool {
-        match occasion {
-            Occasion::Writes => self.has_line,
-            Occasion::Waits => whole_characters(&self.unsent) > 0,
-            Occasion::Ends => !self.unsent.is_empty(),
+    /// Whether there is something to send that is less than a full piece. It is sent only if the pace allows it.
+    pub(super) fn has_some(&self, flush_reason: FlushReason) -> bool {
+        match flush_reason {
+            FlushReason::Writes => self.has_line,
+            FlushReason::Waits => whole_characters(&self.unsent) > 0,
+            FlushReason::Ends => !self.unsent.is_empty(),
         }
     }
 
     /// Whether the pace allows a chunk.
-    pub(super) fn may_send(&mut self, occasion: Occasion, now: u64) -> bool {
-        self.pace.take(occasion, now)
+    pub(super) fn may_send(&mut self, flush_reason: FlushReason, now: u64) -> bool {
+        self.pace.take(flush_reason, now)
     }
 
-    /// A piece that is sent however little time has passed.
+    /// A full piece, which is sent however little time has passed.
     pub(super) fn take_full(&mut self) -> Option<String> {
         if self.unsent.len() < self.piece {
             return None;
@@ -106,12 +106,12 @@ impl ProgramOutput {
         Some(self.take(line.map_or(whole, |line| line + 1)))
     }
 
-    /// What there is, less than a piece.
-    pub(super) fn take_some(&mut self, occasion: Occasion) -> String {
-        let end = match occasion {
-            Occasion::Writes => self.unsent.iter().rposition(|byte| *byte == b'\n').map_or(0, |line| line + 1),
-            Occasion::Waits => whole_characters(&self.unsent),
-            Occasion::Ends => self.unsent.len(),
+    /// What can be sent although it is less than a full piece.
+    pub(super) fn take_some(&mut self, flush_reason: FlushReason) -> String {
+        let end = match flush_reason {
+            FlushReason::Writes => self.unsent.iter().rposition(|byte| *byte == b'\n').map_or(0, |line| line + 1),
+            FlushReason::Waits => whole_characters(&self.unsent),
+            FlushReason::Ends => self.unsent.len(),
         };
         self.take(end)
     }
@@ -134,7 +134,7 @@ impl ProgramOutput {
     }
 }
 
-/// The length without a character at the end that has only begun.
+/// The length without an incomplete character at the end.
 fn whole_characters(bytes: &[u8]) -> usize {
     for (from_end, byte) in bytes.iter().rev().take(MAX_CHARACTER as usize).enumerate() {
         let length = match byte {
@@ -159,10 +159,10 @@ mod tests {
         ProgramOutput::new(&limits)
     }
 
-    fn taken(output: &mut ProgramOutput, occasion: Occasion) -> Vec<String> {
+    fn taken(output: &mut ProgramOutput, flush_reason: FlushReason) -> Vec<String> {
         let mut all: Vec<String> = std::iter::from_fn(|| output.take_full()).collect();
-        if output.has_some(occasion) {
-            all.push(output.take_some(occasion));
+        if output.has_some(flush_reason) {
+            all.push(output.take_some(flush_reason));
         }
         all
     }
@@ -171,18 +171,18 @@ mod tests {
     fn a_chunk_has_whole_lines() {
         let mut output = output(Limits::default());
         output.write_stdout(b"one\ntw");
-        assert_eq!(taken(&mut output, Occasion::Writes), ["one\n"]);
-        assert!(!output.has_some(Occasion::Writes));
+        assert_eq!(taken(&mut output, FlushReason::Writes), ["one\n"]);
+        assert!(!output.has_some(FlushReason::Writes));
         output.write_stdout("o\nthré\u{1F600}".as_bytes());
         output.write_stdout(&"é".as_bytes()[..1]);
-        assert_eq!(taken(&mut output, Occasion::Writes), ["two\n"]);
-        assert_eq!(taken(&mut output, Occasion::Waits), ["thré\u{1F600}"]);
-        assert!(!output.has_some(Occasion::Waits));
-        assert_eq!(taken(&mut output, Occasion::Ends), ["\u{FFFD}"]);
-        assert!(!output.has_some(Occasion::Ends));
+        assert_eq!(taken(&mut output, FlushReason::Writes), ["two\n"]);
+        assert_eq!(taken(&mut output, FlushReason::Waits), ["thré\u{1F600}"]);
+        assert!(!output.has_some(FlushReason::Waits));
+        assert_eq!(taken(&mut output, FlushReason::Ends), ["\u{FFFD}"]);
+        assert!(!output.has_some(FlushReason::Ends));
     }
 
-    /// However bytes come and are divided, the chunks together say what they say.
+    /// However the bytes are written and divided, all chunks together have the same text as all bytes together.
     #[test]
     fn no_character_is_divided() {
         let mut rng = fastrand::Rng::with_seed(7);
@@ -198,10 +198,10 @@ mod tests {
                 };
                 output.write_stdout(&piece);
                 all.extend_from_slice(&piece);
-                let occasion = if rng.bool() { Occasion::Writes } else { Occasion::Waits };
-                sent.extend(taken(&mut output, occasion));
+                let flush_reason = if rng.bool() { FlushReason::Writes } else { FlushReason::Waits };
+                sent.extend(taken(&mut output, flush_reason));
             }
-            sent.extend(taken(&mut output, Occasion::Ends));
+            sent.extend(taken(&mut output, FlushReason::Ends));
             assert_eq!(sent, String::from_utf8_lossy(&all));
         }
     }
@@ -213,14 +213,14 @@ mod tests {
         output.write_stdout(b"7890");
         output.write_stdout(b"1\n");
         output.write_stdout(b"");
-        assert_eq!(taken(&mut output, Occasion::Ends), ["12345\n7890"]);
+        assert_eq!(taken(&mut output, FlushReason::Ends), ["12345\n7890"]);
         output.write_stdout(b"more\n");
-        assert!(!output.has_some(Occasion::Ends) && output.take_full().is_none());
+        assert!(!output.has_some(FlushReason::Ends) && output.take_full().is_none());
         let mut unwanted = self::output(Limits::default());
         unwanted.write_stdout(b"1\n");
         unwanted.stop_sending();
         unwanted.write_stdout(&[b'\n'; 70_000]);
-        assert!(!unwanted.has_some(Occasion::Ends) && unwanted.take_full().is_none());
+        assert!(!unwanted.has_some(FlushReason::Ends) && unwanted.take_full().is_none());
         assert!(unwanted.held_bytes() > 70_000, "the result has it");
     }
 }

@@ -1,10 +1,10 @@
-//! What a program's writes lead to: its output is sent as chunks before it goes on, so that it waits for a reader that is
-//! behind, and a replay comes to the same chunks at the same steps.
+//! Sends a program's output as chunks whenever it writes. The program goes on only afterwards, so that it waits for a reader
+//! that is behind, and so that a replay sends the same chunks at the same steps.
 
 use super::super::price;
 use super::super::types::Content;
 use super::files::WasiHost;
-use super::occasion::Occasion;
+use super::flush_reason::FlushReason;
 use super::standard_streams::Next;
 use crate::engine::charge;
 use wasmtime::StoreContextMut;
@@ -18,7 +18,8 @@ use wasmtime_wasi::p2::{StreamError, StreamResult};
 type Caller<'a, T> = StoreContextMut<'a, T>;
 type Stream = Resource<OutputStream>;
 
-/// Replaces these functions; shadowing must be allowed. All that write are replaced: what no other did would wait in memory.
+/// Replaces these functions; shadowing must be allowed. All functions that write are replaced, because the output of any other
+/// would stay in memory until one of these is called.
 pub(super) fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     let mut environment = linker.instance("wasi:cli/environment@0.2.12")?;
     environment.func_wrap("get-arguments", |mut store: Caller<'_, T>, (): ()| {
@@ -92,7 +93,7 @@ pub(super) fn add_to_linker<T: WasiHost>(linker: &mut Linker<T>) -> wasmtime::Re
     )
 }
 
-/// What the guest is told of a write, once what there is to send has been sent.
+/// Sends what is to be sent, and converts the result of a write for the guest.
 async fn told<T: WasiHost, R>(
     mut store: Caller<'_, T>,
     written: StreamResult<R>,
@@ -102,29 +103,29 @@ async fn told<T: WasiHost, R>(
         Err(error @ StreamError::Trap(_)) => return Err(error.into()),
         Err(error) => Err(store.data_mut().ctx().table.convert_stream_error(error)?),
     };
-    send(&mut store, Occasion::Writes).await?;
+    send(&mut store, FlushReason::Writes).await?;
     Ok((told,))
 }
 
-/// Sends what a program has written, as far as that is its time. Of other guests there is nothing.
-pub(crate) async fn send<T: WasiHost>(store: &mut Caller<'_, T>, occasion: Occasion) -> wasmtime::Result<()> {
+/// Sends what a program has written, as far as it is time for that. Other guests have nothing to send.
+pub(crate) async fn send<T: WasiHost>(store: &mut Caller<'_, T>, flush_reason: FlushReason) -> wasmtime::Result<()> {
     let unpaid = store.data_mut().streams().take_unpaid();
     if unpaid > 0 {
         charge(store, unpaid)?;
     }
     loop {
         let data = store.data_mut();
-        let piece = match data.streams().next(occasion) {
+        let piece = match data.streams().next(flush_reason) {
             Next::Nothing => return Ok(()),
             Next::Piece(piece) => piece,
             Next::Ask => {
-                // Another run of the call comes here at another time, and must send the same.
+                // A replay of the call comes here at another time, and must send the same chunks.
                 let step = data.begin_step("stdout.pace", &()).or_nothing(&false);
                 let now = data.clock().now();
-                if !step.see(|| data.streams().may_send(occasion, now)) {
+                if !step.see(|| data.streams().may_send(flush_reason, now)) {
                     return Ok(());
                 }
-                data.streams().take_some(occasion).unwrap_or_default()
+                data.streams().take_some(flush_reason).unwrap_or_default()
             }
         };
         if data.emit(vec![Content::text(piece)]).await?.is_err() {

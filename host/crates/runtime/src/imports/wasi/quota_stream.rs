@@ -4,7 +4,7 @@ use super::super::call_scope::CallScope;
 use super::super::streams::{DataRef, StreamFailure, told};
 use super::disk_quota::QuotaUse;
 use super::files::may_change;
-use crate::journal::{Again, CallJournal};
+use crate::journal::{CallJournal, Repeat};
 use bytes::Bytes;
 use policy::TreeBudget;
 use serde::Serialize;
@@ -29,7 +29,7 @@ pub(super) struct QuotaStream {
     /// Whether the file is in the plugin's own directory.
     in_own: bool,
     journal: CallJournal,
-    /// What there is instead of the file, in a replay.
+    /// What the call lacks in a replay, if the file could not be opened again.
     lost: Option<&'static str>,
     state: WriteState,
 }
@@ -60,7 +60,7 @@ impl QuotaStream {
         Self { file, quota, scope, at, in_own, journal, lost, state }
     }
 
-    /// How the last piece ended, told as a step: whether it has ended by now depends on the time.
+    /// Reports how the last piece ended. This is a step, because whether the piece has ended by now depends on the time.
     fn told<T>(&mut self, import: &'static str, live: impl FnOnce(&mut Self) -> StreamResult<T>) -> StreamResult<T>
     where
         T: Serialize + DeserializeOwned,
@@ -78,7 +78,7 @@ impl QuotaStream {
         Ok(step.try_see(|| told(live(self)))??)
     }
 
-    /// Goes on behind a piece that an earlier run has written.
+    /// Continues after a piece that an earlier run has written.
     fn written_before(&mut self, length: u64, written: Written) {
         match written {
             Ok(growth) => {
@@ -148,8 +148,8 @@ impl OutputStream for QuotaStream {
         if let Some(what) = self.lost {
             step.lost(what);
         }
-        // Twice at the same place is as good as once; at the end it is not.
-        let again = if at.is_some() { Again::Safe } else { Again::Unknown };
+        // Writing twice at the same position has the same effect as once; appending twice has not.
+        let again = if at.is_some() { Repeat::Safe } else { Repeat::Unsafe };
         let asks = step.is_in_doubt(again) && step.has_inquiry();
         let started = (!asks).then(|| step.start_effect(again));
         self.state = WriteState::Writing(tokio::spawn(async move {
@@ -180,7 +180,7 @@ impl OutputStream for QuotaStream {
         })
     }
 
-    /// What comes of it does not depend on the time, so the piece itself is the only step.
+    /// The result does not depend on the time, so writing the piece is the only step.
     async fn blocking_write_and_flush(&mut self, bytes: Bytes) -> StreamResult<()> {
         self.written().await;
         self.check()?;

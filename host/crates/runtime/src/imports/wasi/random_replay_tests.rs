@@ -1,5 +1,5 @@
-//! Random calls that look at files and change them, stopped at random records and gone on with: each comes to the same in the end,
-//! or its host says that it does not know what has become of a step.
+//! Random calls that look at files and change them, are stopped at random records and then continued: each has the same result
+//! in the end, or its host reports that it does not know what has become of a step.
 
 use super::super::http::NoEgress;
 use super::super::replay_bed::{ReplayHost, ReplayRun};
@@ -16,12 +16,12 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, Descriptor
 use wasmtime_wasi::p2::bindings::io::streams::HostOutputStream as _;
 
 const STEPS: usize = 30;
-/// Few, so that steps meet.
+/// There are few, so that steps use the same ones.
 const PATHS: [&str; 6] = ["a", "b", "c", "c/a", "c/b", "a/c"];
 /// Processes that end in the middle of one call, at most.
 const ENDS: u64 = 3;
 
-/// Does what the numbers say, which the call before it did as well.
+/// Does what the numbers select, so that each run of the call does the same.
 async fn random(store: &mut Store<ReplayHost>, mut rng: Rng) -> wasmtime::Result<Results> {
     let mut told = Results::default();
     let none = PathFlags::empty();
@@ -58,7 +58,7 @@ async fn random(store: &mut Store<ReplayHost>, mut rng: Rng) -> wasmtime::Result
                 }
             }
             (8, _) => {
-                // When it was changed is not the same.
+                // The time of the last change differs between runs.
                 let (found,) = make!(metadata::stat_at, again(top), none, path.into());
                 told.see((found.map(|stat| match stat.type_ {
                     DescriptorType::Directory => "a directory".to_owned(),

@@ -16,7 +16,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{Descriptor, DirectoryEntry,
 
 type Caller<'a, T> = StoreContextMut<'a, T>;
 
-/// Puts a stream of ours in the place of the standard's.
+/// Replaces the standard directory stream by our own.
 pub(super) fn add_to_linker<T: WasiHost>(types: &mut LinkerInstance<'_, T>) -> wasmtime::Result<()> {
     let resource = ResourceType::host::<DirectoryStream>();
     types.resource("directory-entry-stream", resource, |mut store: Caller<'_, T>, number| {
@@ -45,7 +45,7 @@ pub(super) fn open<T: WasiHost>(
         let opened = match step.recorded::<Result<(), Code>>().await {
             Some(Err(code)) => return Ok((Err(code.into()),)),
             Some(Ok(())) => {
-                // It takes its place, and is opened when it is needed.
+                // The stream counts as an open file from now on, and is opened when it is needed.
                 data.may_open_file()?;
                 Ok(DirectoryStream::opened_before(directory, gone))
             }

@@ -1,4 +1,4 @@
-//! The forms in which a journal keeps what `wasi:filesystem` tells a guest.
+//! The forms in which a journal keeps what `wasi:filesystem` returns to a guest.
 
 use super::super::streams::Data;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
     DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, ErrorCode, MetadataHashValue,
 };
 
-/// In the order of the interface; a journal keeps the place in this list.
+/// All error codes in the order of the interface; a journal keeps the index in this list.
 const CODES: [ErrorCode; 37] = [
     ErrorCode::Access,
     ErrorCode::WouldBlock,

@@ -3,7 +3,7 @@
 
 use super::super::price;
 use super::blocking::FilesystemFuture;
-use super::file_step::{Begun, FileChange};
+use super::file_step::{ChangeStart, FileChange};
 use super::files::WasiHost;
 use super::metadata::follows;
 use super::paid::paid;
@@ -29,8 +29,8 @@ pub(super) fn unlink_file_at<T: WasiHost>(
     Box::new(async move {
         let (data, of) = (store.data_mut(), directory.rep());
         let change = match FileChange::begin_name(data, "filesystem.unlink-file-at", of, &path, (&path, true)).await? {
-            Begun::Now(change) => change,
-            Begun::Done(result) => return Ok((result,)),
+            ChangeStart::Now(change) => change,
+            ChangeStart::Done(result) => return Ok((result,)),
         };
         change.end_name(data.filesystem().unlink_file_at(directory, path).await, ErrorCode::NoEntry).await
     })
@@ -44,8 +44,8 @@ pub(super) fn remove_directory_at<T: WasiHost>(
         let (data, of) = (store.data_mut(), directory.rep());
         let change =
             match FileChange::begin_name(data, "filesystem.remove-directory-at", of, &path, (&path, true)).await? {
-                Begun::Now(change) => change,
-                Begun::Done(result) => return Ok((result,)),
+                ChangeStart::Now(change) => change,
+                ChangeStart::Done(result) => return Ok((result,)),
             };
         change.end_name(data.filesystem().remove_directory_at(directory, path).await, ErrorCode::NoEntry).await
     })
@@ -61,8 +61,8 @@ pub(super) fn set_times<T: WasiHost>(
         let (data, of) = (store.data_mut(), file.rep());
         let arguments = (time(&accessed), time(&modified));
         let change = match FileChange::begin(data, "filesystem.set-times", of, &arguments).await? {
-            Begun::Now(change) => change,
-            Begun::Done(result) => return Ok((result,)),
+            ChangeStart::Now(change) => change,
+            ChangeStart::Done(result) => return Ok((result,)),
         };
         change.end(data.filesystem().set_times(file, accessed, modified).await).await
     })
@@ -78,14 +78,14 @@ pub(super) fn set_times_at<T: WasiHost>(
         let (data, of) = (store.data_mut(), directory.rep());
         let arguments = (follows(flags), &path, time(&accessed), time(&modified));
         let change = match FileChange::begin(data, "filesystem.set-times-at", of, &arguments).await? {
-            Begun::Now(change) => change,
-            Begun::Done(result) => return Ok((result,)),
+            ChangeStart::Now(change) => change,
+            ChangeStart::Done(result) => return Ok((result,)),
         };
         change.end(data.filesystem().set_times_at(directory, flags, path, accessed, modified).await).await
     })
 }
 
-/// As an argument of a step.
+/// A new timestamp as an argument of a step.
 fn time(time: &NewTimestamp) -> (bool, Option<(u64, u32)>) {
     match time {
         NewTimestamp::NoChange => (false, None),

@@ -1,4 +1,5 @@
-//! A call that changes files, stopped at each of its records and gone on with: it comes to the same, and nothing is done twice.
+//! A call that changes files, is stopped at each of its records and then continued: it has the same result, and nothing is done
+//! twice.
 
 use super::super::http::NoEgress;
 use super::super::replay_bed::{ReplayHost, ReplayRun};
@@ -16,7 +17,7 @@ use wasmtime::{AsContextMut as _, Engine, Store};
 use wasmtime_wasi::p2::bindings::filesystem::types::{Descriptor, DescriptorFlags, ErrorCode, OpenFlags, PathFlags};
 use wasmtime_wasi::p2::bindings::io::streams::{HostInputStream as _, HostOutputStream as _};
 
-/// What the call was told, in its order.
+/// The results that the call got, in order.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Results(pub(super) Vec<String>);
 
@@ -82,7 +83,7 @@ async fn each_change(store: &mut Store<ReplayHost>) -> wasmtime::Result<Results>
     told.see(make!(metadata::readlink_at, again(top), "link".into()));
     told.see(make!(removals::unlink_file_at, again(top), "link".into()));
     told.see(make!(removals::unlink_file_at, again(top), "link".into()));
-    // From here on the file that is open has another name, and then none.
+    // From here on the open file has another name, and later none.
     told.see(make!(changes::rename_at, again(top), "a/f".into(), again(top), "moved".into()));
     told.see(make!(removals::remove_directory_at, again(top), "a".into()));
     told.see(make!(metadata::read, again(&file), 100, 0));

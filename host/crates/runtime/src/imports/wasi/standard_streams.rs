@@ -2,14 +2,14 @@
 //! goes back. For every other guest, the input is empty, there are no arguments, and the output goes to the log.
 
 use super::excerpt::Excerpt;
-use super::occasion::Occasion;
+use super::flush_reason::FlushReason;
 use super::program_output::ProgramOutput;
 use bytes::Bytes;
 use platform::sync::Mutex;
 use policy::Limits;
 use std::sync::Arc;
 
-/// Shared with the streams that the guest has opened, which may be before its call. Clones share them.
+/// The streams that the guest has opened, maybe before its call, use the same state. Clones share it.
 #[derive(Clone, Default)]
 pub struct StandardStreams(Arc<Mutex<State>>);
 
@@ -27,7 +27,7 @@ pub struct ProgramInput {
     pub stdin: Bytes,
 }
 
-/// What is shown of a stream.
+/// What a program's result shows of a stream.
 pub struct Written {
     /// With a remark where something is left out.
     pub text: String,
@@ -35,17 +35,17 @@ pub struct Written {
     pub dropped: u64,
 }
 
-/// What is to be done next with a program's output.
+/// What to do next with a program's output.
 pub(super) enum Next {
     Nothing,
-    /// To send it.
+    /// Send this piece.
     Piece(String),
-    /// To find out whether the pace allows another.
+    /// Find out whether the pace allows another chunk.
     Ask,
 }
 
 impl StandardStreams {
-    /// From now on they are a program's.
+    /// Makes these the streams of a program from now on.
     pub(crate) fn begin(&self, input: ProgramInput, limits: &Limits) {
         *self.0.lock() = State { input, output: Some(ProgramOutput::new(limits)) };
     }
@@ -77,7 +77,7 @@ impl StandardStreams {
         (!stdin.is_empty()).then(|| stdin.split_to(size))
     }
 
-    /// Whether a program wrote it: then it is not the log's.
+    /// Returns whether a program wrote it; if not, it belongs into the log.
     pub(super) fn write_stdout(&self, bytes: &[u8]) -> bool {
         self.0.lock().output.as_mut().map(|output| output.write_stdout(bytes)).is_some()
     }
@@ -93,27 +93,27 @@ impl StandardStreams {
         self.0.lock().output.as_mut().map_or(0, ProgramOutput::take_unpaid)
     }
 
-    pub(super) fn next(&self, occasion: Occasion) -> Next {
+    pub(super) fn next(&self, flush_reason: FlushReason) -> Next {
         let mut state = self.0.lock();
         let Some(output) = &mut state.output else { return Next::Nothing };
         match output.take_full() {
             Some(piece) => Next::Piece(piece),
-            None if !output.has_some(occasion) => Next::Nothing,
-            None if occasion == Occasion::Ends => Next::Piece(output.take_some(occasion)),
+            None if !output.has_some(flush_reason) => Next::Nothing,
+            None if flush_reason == FlushReason::Ends => Next::Piece(output.take_some(flush_reason)),
             None => Next::Ask,
         }
     }
 
-    /// Whether the pace allows another chunk. `now`: nanoseconds of the call.
-    pub(super) fn may_send(&self, occasion: Occasion, now: u64) -> bool {
-        self.0.lock().output.as_mut().is_some_and(|output| output.may_send(occasion, now))
+    /// Whether the pace allows another chunk. `now` is in nanoseconds of the call's clock.
+    pub(super) fn may_send(&self, flush_reason: FlushReason, now: u64) -> bool {
+        self.0.lock().output.as_mut().is_some_and(|output| output.may_send(flush_reason, now))
     }
 
-    pub(super) fn take_some(&self, occasion: Occasion) -> Option<String> {
-        self.0.lock().output.as_mut().map(|output| output.take_some(occasion))
+    pub(super) fn take_some(&self, flush_reason: FlushReason) -> Option<String> {
+        self.0.lock().output.as_mut().map(|output| output.take_some(flush_reason))
     }
 
-    /// Nobody takes chunks any more.
+    /// Stops sending, because nobody accepts chunks any more.
     pub(super) fn stop_sending(&self) {
         if let Some(output) = &mut self.0.lock().output {
             output.stop_sending();

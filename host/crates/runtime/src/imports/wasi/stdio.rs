@@ -56,7 +56,7 @@ impl IsTerminal for Stdio {
 
 impl StdoutStream for Stdio {
     fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
-        // As for stdin.
+        // Not used, as for stdin.
         Box::new(tokio::io::sink())
     }
 
@@ -80,7 +80,7 @@ impl Pollable for StdioStream {
 impl OutputStream for StdioStream {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
         match self.error {
-            // The log has the errors of programs as well: it is where an operator looks.
+            // The errors of programs go to the log as well, because that is where an operator looks.
             true => {
                 self.streams.write_stderr(&bytes);
                 self.log.write(&bytes);

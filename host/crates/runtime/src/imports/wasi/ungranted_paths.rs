@@ -1,4 +1,4 @@
-//! Where a call has looked for files and nothing is granted to it.
+//! Paths where a call has looked for files although nothing is granted to it there.
 
 use platform::text::truncate;
 use policy::Access;
@@ -14,7 +14,7 @@ const MAX_PATH: usize = 512;
 pub struct UngrantedPaths(BTreeMap<String, Access>);
 
 impl UngrantedPaths {
-    /// Returns whether it is not among those that are kept.
+    /// Adds a path, if there is room. Returns whether it was not yet among those that are kept.
     pub(super) fn add(&mut self, path: &str, access: Access) -> bool {
         let path = truncate(path, MAX_PATH);
         if let Some(known) = self.0.get_mut(path) {
@@ -35,7 +35,7 @@ impl UngrantedPaths {
         self.0.iter().map(|(path, access)| (path.as_str(), *access))
     }
 
-    /// Without those that are below another one, which has the highest access of them.
+    /// The paths without those that are below another one. Each has the highest access of itself and of those below it.
     pub fn topmost(&self) -> Vec<(&str, Access)> {
         let mut all: Vec<(&str, Access)> = Vec::new();
         for (path, access) in self.iter() {

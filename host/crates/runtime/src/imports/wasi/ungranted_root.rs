@@ -1,9 +1,9 @@
-//! The directory `/` of a guest that requests files and is granted other directories or none: empty, and the host hears what is
-//! looked for in it.
+//! The directory `/` of a guest that requests files and is granted other directories or none: it is empty, and the host learns
+//! what the guest looks for in it.
 //!
-//! Libraries of guests compare a path with the directories that they were given. Where none fits, they say themselves that there is
-//! no such file, and many programs take that for an empty folder: nobody would learn that something is not granted. With this
-//! directory every path fits one.
+//! Libraries of guests compare a path with the directories that they were given. If none matches, they report by themselves
+//! that there is no such file. Many programs take that for an empty folder, so nobody would learn that something is not
+//! granted. With this directory, every path matches one.
 
 use platform::folder::Folder;
 use std::io;
@@ -13,7 +13,7 @@ use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::p2::bindings::filesystem::types::Descriptor;
 use wasmtime_wasi::{FsPerms, OpenMode};
 
-/// Where it is for guests.
+/// The path of the directory for guests.
 pub(super) const PATH: &str = "/";
 
 /// Shared by all guests, since nothing can ever be in it.
@@ -25,12 +25,12 @@ pub fn make_ungranted_root(place: &Path) -> io::Result<()> {
         return Ok(());
     }
     let folder = Folder::nameless(place)?;
-    // Without a right to read it, a guest can tell it from a directory that was granted.
+    // A guest has no right to read it, so it can tell it from a directory that was granted.
     DIRECTORY.get_or_init(|| Dir::new(folder.into_file(), FsPerms::ReadOnly, OpenMode::empty(), false));
     Ok(())
 }
 
-/// None in a process that has not made it.
+/// The directory, or none in a process that has not made it.
 pub(super) fn directory() -> Option<Dir> {
     DIRECTORY.get().cloned()
 }

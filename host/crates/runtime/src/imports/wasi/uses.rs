@@ -1,7 +1,7 @@
-//! What a call used of its sandbox, so that its author learns which requests of the manifest nothing needs.
+//! What a call used of its sandbox, so that the plugin's author learns which requests of the manifest are not needed.
 
-/// Functions of `wasi:filesystem` that ask for a path. Others need an opened file, or are asked of each directory when a
-/// program begins, whether it uses files or not.
+/// Functions of `wasi:filesystem` that ask for a path. Other functions need an opened file, or are called for each directory
+/// when a program begins, whether it uses files or not.
 const LOOKS: [&str; 5] = [
     "filesystem.open-at",
     "filesystem.read-directory",
@@ -19,7 +19,7 @@ pub struct SandboxUses {
     pub changes: bool,
     /// A path in the plugin's own directory.
     pub scratch: bool,
-    /// The environment: which of its variables the guest then reads is not seen.
+    /// The environment. The host does not see which of its variables the guest then reads.
     pub environment: bool,
 }
 

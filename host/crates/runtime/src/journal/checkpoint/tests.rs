@@ -1,7 +1,7 @@
-//! What checkpoints promise: what comes before is forgotten, exactly, and everything else is as it was.
+//! What checkpoints promise: exactly what comes before them is forgotten, and everything else stays as it was.
 
 use super::super::tests::{StoredCall, pay};
-use super::super::{Again, BeforeCheckpoint, CallJournal, Entry, JournalLimits, JournalLog, RoomChange};
+use super::super::{BeforeCheckpoint, CallJournal, Entry, JournalLimits, JournalLog, Repeat, RoomChange};
 use super::*;
 use futures::FutureExt as _;
 use std::cell::Cell;
@@ -24,18 +24,18 @@ async fn a_later_run_goes_on_behind_the_last_checkpoint() {
     assert_eq!(journal.begin("seed", &()).see(|| 1u8), 1);
     assert_eq!(journal.restored::<u8>().await, None);
     for round in 0..3u8 {
-        pay(&journal, 7, Again::Unknown, &paid).await;
+        pay(&journal, 7, Repeat::Unsafe, &paid).await;
         journal.save(checkpoint(&[round])).await;
         assert_eq!(paths(&call).await, ["", "1", "2"], "what comes before, and the checkpoint");
     }
-    pay(&journal, 9, Again::Unknown, &paid).await;
+    pay(&journal, 9, Repeat::Unsafe, &paid).await;
     assert_eq!(paths(&call).await, ["", "1", "2", "9", "9"], "numbers go on");
     for process in 2..4 {
         let journal = call.run(process).await;
         assert_eq!(journal.begin("seed", &()).see(|| 2u8), 1);
         assert_eq!(journal.restored().await, Some(checkpoint(&[2])));
         assert!(journal.is_replaying());
-        assert_eq!(pay(&journal, 9, Again::Unknown, &paid).await, 18);
+        assert_eq!(pay(&journal, 9, Repeat::Unsafe, &paid).await, 18);
         assert_eq!((paid.get(), journal.problem()), (4, None));
         if process == 3 {
             journal.save(checkpoint(b"end")).await;
@@ -44,7 +44,7 @@ async fn a_later_run_goes_on_behind_the_last_checkpoint() {
     }
 }
 
-/// A call may save before it is a task, which has a log.
+/// A call may save before it becomes a task, which has a log.
 #[tokio::test]
 async fn what_a_checkpoint_stands_for_is_kept_before_it_is_written() {
     for saves_first in [true, false] {
@@ -85,7 +85,7 @@ async fn what_a_fresh_instance_asks_again_is_no_step() {
             seeds.push((process, of_map));
             // It looks for a message, and finds none, which is not recorded.
             journal.begin("steering.next", &()).or_nothing(&false).ask(async { false }).await;
-            pay(&journal, 10 + u32::from(round), Again::Unknown, &paid).await;
+            pay(&journal, 10 + u32::from(round), Repeat::Unsafe, &paid).await;
             assert_eq!(journal.problem(), None, "process {process}, round {round}");
             if process == 1 && round == 0 {
                 journal.save(checkpoint(&[1])).await;
@@ -124,7 +124,7 @@ async fn what_an_instance_asks_behind_its_own_checkpoint_is_a_step() {
             let number = random("random.u64");
             assert_eq!(number, 2, "as the instance has seen it that has saved");
             // A step whose arguments depend on it.
-            pay(&journal, number as u32, Again::Unknown, &paid).await;
+            pay(&journal, number as u32, Repeat::Unsafe, &paid).await;
         }
         assert_eq!((journal.problem(), paid.get()), (None, u32::from(process > 1)));
     }
@@ -136,7 +136,7 @@ async fn what_ends_after_a_checkpoint_is_forgotten_with_what_began_before() {
     let journal = call.run(1).await;
     journal.restored::<u8>().await;
     let mut step = journal.begin("http.handle", &());
-    step.before_effect(Again::Unknown).await;
+    step.before_effect(Repeat::Unsafe).await;
     journal.save(checkpoint(b"s")).await;
     step.ended(&1u8).await;
     assert_eq!(paths(&call).await, ["", "1"]);
@@ -148,7 +148,7 @@ async fn a_process_that_was_replaced_saves_nothing() {
     let old = call.run(1).await;
     old.restored::<u8>().await;
     call.store
-        .append(&call.key, platform::durable::Fence(2), 2, vec![], platform::durable::Strength::Process)
+        .append(&call.key, platform::durable::Fence(2), 2, vec![], platform::durable::Durability::Process)
         .await
         .unwrap();
     assert!(old.save(checkpoint(b"s")).now_or_never().is_none(), "its guest learns nothing more");
@@ -164,11 +164,11 @@ async fn nested_calls_have_checkpoints_of_their_own() {
         assert_eq!(journal.restored::<u8>().await, None, "the caller has saved nothing");
         let mut step = journal.begin("call", &"other.put");
         assert!(step.recorded::<u32>().await.is_none());
-        step.before_effect(Again::Safe).await;
+        step.before_effect(Repeat::Safe).await;
         let nested = journal.of_nested(&step);
         let restored = nested.restored::<u8>().await;
         assert_eq!(restored, (process > 1).then(|| checkpoint(&[process - 1])));
-        pay(&nested, 7, Again::Unknown, &paid).await;
+        pay(&nested, 7, Repeat::Unsafe, &paid).await;
         nested.save(checkpoint(&[process])).await;
         assert_eq!(
             (paid.get(), paths(&call).await),

@@ -1,7 +1,7 @@
 //! A log while its store has no room.
 
 use super::super::tests::{StoredCall, pay};
-use super::super::{Again, JournalProblem};
+use super::super::{JournalProblem, Repeat};
 use super::*;
 use platform::clock::SystemClock;
 use platform::durable::MemoryStore;
@@ -20,10 +20,10 @@ fn records(text: &str) -> Vec<Vec<u8>> {
 async fn a_call_waits_while_the_disk_is_full_and_loses_nothing() {
     let (disk, call) = on_disk();
     let (journal, paid) = (call.run(1).await, Cell::new(0));
-    pay(&journal, 1, Again::Unknown, &paid).await;
+    pay(&journal, 1, Repeat::Unsafe, &paid).await;
     disk.set_full(true);
     assert_eq!(journal.begin("clock", &()).see(|| 7u8), 7, "nobody waits for this one");
-    let waits = async { pay(&journal, 2, Again::Unknown, &paid).await };
+    let waits = async { pay(&journal, 2, Repeat::Unsafe, &paid).await };
     let (_, outcome) = futures::join!(
         async {
             tokio::time::sleep(FIRST_PAUSE * 2).await;
@@ -33,13 +33,13 @@ async fn a_call_waits_while_the_disk_is_full_and_loses_nothing() {
         waits
     );
     assert_eq!((outcome, paid.get(), journal.problem()), (4, 2, None));
-    pay(&journal, 3, Again::Unknown, &paid).await;
+    pay(&journal, 3, Repeat::Unsafe, &paid).await;
     let later = call.run(2).await;
     for amount in [1, 2, 3] {
         if amount == 2 {
             assert_eq!(later.begin("clock", &()).see(|| 8u8), 7);
         }
-        assert_eq!(pay(&later, amount, Again::Unknown, &paid).await, amount * 2);
+        assert_eq!(pay(&later, amount, Repeat::Unsafe, &paid).await, amount * 2);
     }
     assert_eq!((paid.get(), later.problem()), (3, None));
 }
@@ -49,7 +49,7 @@ async fn a_checkpoint_waits_too() {
     let (disk, call) = on_disk();
     let (journal, paid) = (call.run(1).await, Cell::new(0));
     journal.restored::<u8>().await;
-    pay(&journal, 1, Again::Unknown, &paid).await;
+    pay(&journal, 1, Repeat::Unsafe, &paid).await;
     disk.set_full(true);
     journal.begin("clock", &()).see(|| 7u8);
     let checkpoint = super::super::Checkpoint { state: b"s".to_vec(), used: 1u8 };
@@ -61,20 +61,20 @@ async fn a_checkpoint_waits_too() {
         journal.save(checkpoint.clone())
     );
     assert_eq!(journal.problem(), None);
-    pay(&journal, 2, Again::Unknown, &paid).await;
+    pay(&journal, 2, Repeat::Unsafe, &paid).await;
     let later = call.run(2).await;
     assert_eq!(later.restored().await, Some(checkpoint));
-    pay(&later, 2, Again::Unknown, &paid).await;
+    pay(&later, 2, Repeat::Unsafe, &paid).await;
     assert_eq!((paid.get(), later.problem()), (2, None));
 }
 
-/// A guest may look at the clock as often as it likes, and waits for nothing.
+/// A guest may read the clock as often as it likes, and does not wait for the store.
 #[tokio::test]
 async fn what_is_unstored_is_bounded_while_the_store_fails() {
     let (disk, call) = on_disk();
     let mut writer = LogWriter::with_longest_wait(call.log(1, 0), FIRST_PAUSE);
     let large = || vec![vec![7; 1_000]];
-    // A store that works has a bound of its own.
+    // A store that works has its own bound.
     for _ in 0..MAX_UNSTORED / 1_000 * 2 {
         drop(writer.append(large()));
     }
@@ -82,7 +82,7 @@ async fn what_is_unstored_is_bounded_while_the_store_fails() {
     let refused = (0..1_000).filter(|_| matches!(writer.append(large()).now_or_never(), Some(Err(_)))).count();
     let held: usize = writer.unstored.writes.lock().iter().flat_map(|write| &write.records).map(Vec::len).sum();
     assert!(held <= MAX_UNSTORED + 1_000 && refused > 700, "{held} bytes, {refused} refused");
-    // Nothing comes behind what is missing.
+    // Nothing is stored after something that is missing.
     disk.set_full(false);
     let error = writer.append(large()).await.unwrap_err();
     assert!(JournalProblem::store(error).to_string().contains("262144 bytes of steps"));

@@ -72,7 +72,7 @@ fn paths_outside_the_base_are_refused() {
     ] {
         assert!(join(&base, path).is_err(), "{path}: {:?}", join(&base, path).map(String::from));
     }
-    // These look like other hosts and are names below the base.
+    // These look like other hosts but are names below the base address.
     for path in ["https://evil.example/", "http:evil.example"] {
         if let Ok(url) = join(&base, path) {
             assert!(url.as_str().starts_with("https://api.example.com/v3/"), "{url}");

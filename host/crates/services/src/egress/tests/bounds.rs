@@ -116,7 +116,7 @@ async fn timeouts_end_requests() {
         let answer = get(&network.sender(), &call, "http://a.example/").await;
         assert_eq!(answer.unwrap_err(), HttpError::Timeout(granted));
     }
-    // The guest's own times can only shorten it.
+    // The guest's own timeouts can only shorten the granted one.
     let short = Duration::from_millis(20);
     let first = HttpTimeouts { first_byte: Some(short), ..HttpTimeouts::default() };
     let between =
@@ -153,7 +153,7 @@ async fn requests_are_counted() {
     assert_eq!(get(&sender, &call, "http://a.example/").await, Err(HttpError::TooMany(2)));
 }
 
-/// A look-up goes on in its thread when nobody waits for it any more.
+/// A look-up continues in its thread when nobody waits for it any more.
 #[tokio::test]
 async fn look_ups_that_are_given_up_hold_few_threads() {
     let (end, ended) = std::sync::mpsc::channel::<()>();

@@ -5,7 +5,7 @@ use super::super::http_sender::HttpSender;
 use async_trait::async_trait;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
-use platform::audit::{Audit, AuditEvent, AuditRecord, AuditScope, CallAudit, Journal};
+use platform::audit::{Audit, AuditEvent, AuditLog, AuditRecord, AuditScope, CallAudit};
 use platform::outbound::Network;
 use platform::secrets::{SecretSource, SecretStore};
 use platform::sync::Mutex;
@@ -45,7 +45,7 @@ pub(super) struct FakeNetwork {
 #[derive(Default)]
 pub(super) struct KeptRecords(pub(super) Mutex<Vec<AuditEvent>>);
 
-impl Journal for KeptRecords {
+impl AuditLog for KeptRecords {
     fn keep(&self, record: AuditRecord) {
         self.0.lock().push(record.event);
     }
@@ -119,7 +119,7 @@ async fn serve(listener: TcpListener, heads: Arc<Mutex<Vec<String>>>, server: Se
             let answer = server(&head);
             let held = answer.strip_suffix(b"HOLD");
             let _ = stream.write_all(held.unwrap_or(&answer)).await;
-            // An answer that promises more than it gives is left open, as by a server that holds one up.
+            // An answer that declares more bytes than it has stays open, like that of a server that stalls.
             if held.is_some() {
                 let _ = stream.read(&mut buffer).await;
             }

@@ -342,7 +342,7 @@ async fn spellings() {
             (Err(HttpError::Denied | HttpError::Request(_)), []) => refused += 1,
             other => panic!("{spelled}: {other:?}"),
         }
-        // What is plainly written and public is not refused.
+        // A public address in the usual spelling is not refused.
         let plain = spelled.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && !spelled.ends_with('.');
         assert!(!(public && plain) || answer.is_ok(), "{spelled}: {answer:?}");
     }
@@ -352,7 +352,7 @@ async fn spellings() {
     );
 }
 
-/// What is meant well passes.
+/// Ordinary requests pass.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn legitimate() {
     let names = |name: &str, _: usize| match name {

@@ -51,7 +51,7 @@ async fn each_hop_needs_its_grant_and_its_address() {
         assert!(matches!(answer, Err(HttpError::Denied | HttpError::Request(_))), "{location}: {answer:?}");
         assert_eq!((network.sink_connections(), network.reached.lock().len()), (0, 1), "{location}");
     }
-    // From http to https and back nobody is led: the guest may look at it and ask itself.
+    // Redirects between http and https are not followed: the guest gets the response and may send a request itself.
     let network = to("https://a.example/").await;
     assert_eq!(get(&network.sender(), &network.call(FOLLOWED), "http://a.example/").await.unwrap().0, 307);
 }

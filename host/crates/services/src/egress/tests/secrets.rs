@@ -98,7 +98,7 @@ async fn unsearchable_answers_are_refused() {
     let headers = [("range", "bytes=0-3"), ("x-key", "{{secret:key}}")];
     let sent = send(&sender, &network.call(GRANTS), request("GET", "http://a.example/", &headers, b"")).await;
     assert!(matches!(sent, Err(HttpError::Header(name, _)) if name == "range"));
-    // Where no secret goes both are the guest's own business.
+    // Where no secret is sent, the guest may use both compression and ranges.
     let without = network.call(r#"http = [{ allow = "GET http://a.example", private = true }]"#);
     assert!(get(&sender, &without, "http://a.example/").await.is_ok());
 }

@@ -1,10 +1,10 @@
-//! What outlives the process, and what several processes over one store make of it.
+//! What outlives the process, and how several processes share one store.
 
 use super::*;
 use futures::FutureExt as _;
-use platform::durable::{DurableStore, Expected, Key, MemoryStore, Strength};
+use platform::durable::{Durability, DurableStore, Expected, Key, MemoryStore};
 
-/// Processes over one store, one after another or at once.
+/// Processes that use one store, one after another or at once.
 struct World {
     clock: Arc<ManualClock>,
     store: MemoryStore,
@@ -231,7 +231,7 @@ async fn what_cannot_be_read_keeps_nothing_else_away() {
         String::from_utf8(good.value.clone()).unwrap().replace("\"modified\":1", "\"modified\":9999999").into_bytes();
     for (at, value) in [vec![], b"{}".to_vec(), vec![255], deep, newer, late, good.value].into_iter().enumerate() {
         let key = Key::new(format!("published/0/{at}")).unwrap();
-        now(world.store.put(&key, value, Expected::Any, Strength::Process)).unwrap();
+        now(world.store.put(&key, value, Expected::Any, Durability::Process)).unwrap();
     }
     let two = world.process().await;
     assert_eq!(two.uris(&alice()), [INBOX, PUBLISHED]);

@@ -22,7 +22,7 @@ fn reading_continues_after_the_cursor() {
     fixture.emit(&alice(), "hr", json!(3), None).unwrap();
     let more = fixture.json(&alice(), &format!("{INBOX}?after={next}"));
     assert_eq!((&more["events"][0]["payload"], more["events"].as_array().unwrap().len()), (&json!(3), 1));
-    // A cursor that is none of this inbox's begins anew.
+    // An unknown cursor reads from the beginning.
     for cursor in ["", "76543210-2", "01234567-9", "01234567", "-1", "01234567-x"] {
         let read = fixture.json(&alice(), &format!("{INBOX}?after={cursor}"));
         assert_eq!(read["events"].as_array().unwrap().len(), 3, "{cursor}");
@@ -153,7 +153,7 @@ fn run_logs_are_bounded() {
         })
     };
     assert!(all_whole(&fixture));
-    // The largest give way to others.
+    // The largest logs lose chunks to make room for others.
     let large: Vec<_> = (100..200).map(|call| begin(&alice(), call).unwrap()).collect();
     for seq in 0..100 {
         large.iter().for_each(|log| log.append(seq, chunk.clone(), vec![]));

@@ -83,7 +83,7 @@ impl Fixture {
         std::iter::from_fn(|| self.changes.try_recv().ok()).collect()
     }
 
-    /// Nothing is left of anybody, and nothing is counted.
+    /// Asserts that no owner's data is left, and that nothing is counted.
     fn assert_empty(&self) {
         self.advance(MAX_AGE * 2);
         self.store.list_resources(&bob());

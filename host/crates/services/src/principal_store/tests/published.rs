@@ -130,7 +130,7 @@ fn the_total_is_bounded_and_expiry_frees_it() {
     };
     assert_eq!(refused, PublishError::Exhausted(full(MAX_TOTAL.bytes)));
     assert_eq!(put, 131, "128 MiB in pieces of 1,000 KiB");
-    // Somebody who has nothing gets room from whoever has the most, but nobody gives up the last of two.
+    // An owner who has nothing gets room from the owner with the most, but nobody gives up the last of two items.
     let there = || (0..66).map(|at| fixture.uris(&principal(at)).len() - 1).collect::<Vec<_>>();
     assert!(fixture.uris(&bob()) == [INBOX] && there().iter().sum::<usize>() == 131, "who only reads takes no room");
     fixture.put(&bob(), "p", "x", &large).unwrap();
@@ -173,7 +173,7 @@ fn prompt_arguments_are_inserted_once_and_within_limits() {
     assert_eq!(fill(&[("where", "x")]), Err(FillError::Missing("when".into())));
     let large = "x".repeat(600 << 10);
     assert_eq!(fill(&[("where", "x"), ("when", &large)]), Err(FillError::TooLarge(1 << 20)));
-    // Braces only: still quick.
+    // A text of braces only is still filled quickly.
     let braces = "{".repeat(900 << 10);
     fixture.store.put_prompt(&alice(), source("trip"), prompt("braces", &["a"], &braces)).unwrap();
     let filled = fixture.store.get_prompt(&alice(), "trip__braces", &given(&[("a", "x")])).unwrap().unwrap();

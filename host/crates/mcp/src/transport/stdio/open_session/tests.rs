@@ -1,4 +1,4 @@
-//! Logs, and what is open by them.
+//! Session logs, and the open state that is read from them.
 
 use super::super::log_writer::LineEffect;
 use super::super::partial_line::{MAX_BEGIN, MAX_END};
@@ -27,7 +27,8 @@ fn answered(id: i64) -> SessionEntry {
     written(&[LineEffect::Answered(&RequestId::Number(id))])
 }
 
-/// What is taken over: the lines that set up, the ids of the requests with their states, and the beginning of a line.
+/// The state that is taken over: the lines that set up the session, the ids and states of the requests, and the beginning of a
+/// line.
 fn taken(entries: Vec<SessionEntry>) -> (Vec<String>, Vec<(i64, RequestState)>, String) {
     let (lines, partial) = OpenSession::read(entries).take_over();
     let (mut set_up, mut requests) = (Vec::new(), Vec::new());
@@ -44,7 +45,7 @@ fn taken(entries: Vec<SessionEntry>) -> (Vec<String>, Vec<(i64, RequestState)>, 
 #[test]
 fn requests_are_open_until_their_answer_is_written() {
     let text = [request(1, "tools/call"), request(2, "tools/list"), request(3, "ping")].concat();
-    // As they are read, in any pieces.
+    // The log has the input as it was read, in pieces of any length.
     let (head, tail) = text.split_at(70);
     let cancel = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":2}}\n{\"jsonrpc\":\"2.0\",\"id\":9";
     let entries =
@@ -78,13 +79,13 @@ fn what_a_client_has_set_up_is_set_up_again() {
     ];
     let all: Vec<_> = (0..7).map(answered).collect();
     let entries = [vec![entry(kind::INPUT, text.concat())], all].concat();
-    // The level that was set last, and the resource that is subscribed to.
+    // Kept are the level that was set last and the resource that is subscribed to.
     let (mut set_up, requests, _) = taken(entries.clone());
     set_up.sort();
     let mut wanted = [0, 1, 5, 7].map(|line| text[line].clone()).to_vec();
     wanted.sort();
     assert_eq!((set_up, requests), (wanted, vec![]));
-    // The shorter entries say the same, also after a second time.
+    // The shorter entries describe the same state, even when they are shortened a second time.
     let shorter = OpenSession::read(entries.clone()).entries();
     assert!(shorter.len() < entries.len());
     assert_eq!(taken(OpenSession::read(shorter.clone()).entries()), taken(shorter));
@@ -144,13 +145,13 @@ fn what_is_kept_of_a_client_is_bounded() {
     }
     let long = about(3_000, "resources/subscribe", &"x".repeat(100_000));
     entries.extend([entry(kind::INPUT, long), answered(3_000)]);
-    // A line without an end.
+    // A line without an end follows.
     entries.extend((0..40).map(|_| entry(kind::INPUT, vec![b'x'; 1 << 20])));
     let kept: usize = OpenSession::read(entries).entries().iter().map(|entry| entry.bytes.len()).sum();
     assert!(kept < 64 << 10, "{kept} bytes");
 }
 
-/// The server never answers some of what looks like requests.
+/// The server never answers some lines that look like requests.
 #[test]
 fn all_open_requests_together_are_bounded() {
     let line = format!("{}\n", json!({"id": 0, "method": "tools/call", "params": {"padding": "x".repeat(60 << 10)}}));
@@ -192,7 +193,8 @@ fn of_what_is_large_the_id_is_known() {
         let text = "x".repeat(bytes);
         format!("{{\"jsonrpc\":\"2.0\",\"method\":\"tools/call\",\"params\":{{\"text\":\"{text}\"}},\"id\":{id}}}\n")
     };
-    // The first has come as a whole; of the second one, whose id is at its end, only the ends are known; the third goes on.
+    // Of the large requests, the first has come as a whole, of the second, whose id is at its end, only the two ends are known,
+    // and the third is still coming.
     let text = [large(1, 100_000), request(2, "ping"), large(3, 3 << 20), large(4, 3 << 20)].concat();
     let text = &text.as_bytes()[..text.len() - 100];
     let mut entries = Vec::new();

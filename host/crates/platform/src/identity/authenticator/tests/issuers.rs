@@ -1,4 +1,4 @@
-//! Tokens as common issuers write them.
+//! Tokens in the forms in which common issuers write them.
 
 use super::*;
 
@@ -34,7 +34,7 @@ async fn tokens_of_common_issuers() {
         assert_eq!(world.check(&good(&token)).await, Ok(alice()), "{issuer}");
         let metadata = world.authenticator.resource().unwrap().document("/.well-known/oauth-protected-resource/mcp");
         assert_eq!(serde_json::from_str::<Value>(metadata.unwrap()).unwrap()["resource"], AUDIENCE, "{issuer}");
-        // Those of another application of the same issuer.
+        // Tokens of another application of the same issuer are refused.
         let mut other = token.clone();
         let claim = if client_ids.is_empty() { "aud" } else { "client_id" };
         other[claim] = json!("another");
@@ -47,7 +47,7 @@ async fn tokens_of_common_issuers() {
             &json!({"iss": ISSUER, "sub": "alice", "exp": NOW + 300, "scope": "tools", "client_id": "agent", "aud": aud}),
         )
     };
-    // A client says nothing of the server where an audience does, or where nobody has named the client.
+    // The client id does not count if the token has an audience, or if the operator has not named the client.
     for (client_ids, aud) in [([].as_slice(), Value::Null), (&["agent"], json!("another")), (&["agent"], json!([]))] {
         assert!(matches!(
             World::expecting(&[AUDIENCE], client_ids).check(&client(aud)).await,

@@ -1,4 +1,4 @@
-//! Types of a few bytes that stand for very many.
+//! Types that take a few bytes in a file and stand for very many values.
 
 use super::super::memory::hostcall_divisor;
 use super::super::types::Ty;
@@ -73,7 +73,7 @@ fn long_names_make_no_long_errors() {
     assert!(error.contains("nests types more than 24 deep"), "{error}");
 }
 
-/// wasmtime counts a byte for a name of one letter, which takes 64.
+/// For a name of one letter, wasmtime counts one byte, and it takes 64.
 #[test]
 fn lists_of_flags_get_less_hostcall_fuel() {
     let flags = |count: usize, length: usize| Ty::Flags((0..count).map(|_| "x".repeat(length)).collect());

@@ -14,7 +14,7 @@ fn name(rng: &mut Rng) -> String {
         let length = 1 + rng.usize(..4);
         repeat_with(|| rng.lowercase()).take(length).collect()
     };
-    // Words that the mapping uses itself are ones of authors, too.
+    // Authors may use the words that the mapping itself uses.
     match rng.u8(..8) {
         0 => ["tag", "value", "ok", "err", "some", "result", "type", "properties"][rng.usize(..8)].into(),
         1 => format!("{}-{}", word(rng), word(rng)),
@@ -29,7 +29,7 @@ pub(super) fn names(rng: &mut Rng, most: usize) -> Vec<String> {
     names
 }
 
-/// Nested at most so deep.
+/// A type that is nested at most `depth` deep.
 pub(super) fn ty(rng: &mut Rng, depth: u32) -> Ty {
     let simple = depth == 0 || rng.u8(..4) == 0;
     let below = depth.saturating_sub(1);

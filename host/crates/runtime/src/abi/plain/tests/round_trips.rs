@@ -30,7 +30,7 @@ fn schema(ty: &Ty, side: Direction) -> Result<Schema, String> {
     Schema::compile(&schema.to_string()).map_err(|error| error.to_string())
 }
 
-/// Whether a value has numbers that JSON has not.
+/// Whether a value has numbers that JSON cannot express.
 fn is_odd(value: &Val) -> bool {
     match value {
         Val::Float32(number) => !number.is_finite(),
@@ -77,7 +77,7 @@ fn run_cases(cases: Range<u64>) {
     assert!(refused < few, "{refused} schemas were too large");
 }
 
-/// What matches the schema and is not a value of the type is an error, and no panic; what is read can be written.
+/// A JSON value that matches the schema but is no value of the type is an error and no panic; what is read can be written.
 #[test]
 fn any_json_is_read_or_refused() {
     let mut verdicts = [0, 0];
@@ -86,7 +86,7 @@ fn any_json_is_read_or_refused() {
         let (ty, other) = (random::ty(&mut rng, 3), random::ty(&mut rng, 3));
         let mut json: Value = serde_json::from_str(&write(&other, &random::value(&mut rng, &other))).unwrap();
         if rng.bool() {
-            // Nearly right.
+            // A value that is nearly right.
             json = serde_json::from_str(&write(&ty, &random::value(&mut rng, &ty))).unwrap();
             spoil(&mut rng, &mut json);
         }
@@ -105,7 +105,7 @@ fn any_json_is_read_or_refused() {
     assert!(verdicts.iter().all(|count| *count > 1_000), "{verdicts:?}");
 }
 
-/// Changes one place.
+/// Changes one place in the value.
 fn spoil(rng: &mut Rng, value: &mut Value) {
     match value {
         Value::Array(items) if !items.is_empty() && rng.u8(..4) > 0 => {
@@ -195,7 +195,7 @@ fn text_ends_at_the_limit() {
     let mut writer = Writer::new(1_000);
     assert_eq!(writer.value(&list, &value), Err(WriteError::TooLong));
     assert!(writer.take().is_ok_and(|text| text.len() <= 1_000));
-    // Each of these bytes is six as JSON.
+    // Each of these bytes takes six bytes in JSON.
     let mut writer = Writer::new(1_000);
     assert_eq!(writer.value(&Ty::String, &Val::String("\u{1}".repeat(900))), Err(WriteError::TooLong));
     assert!(writer.take().is_ok_and(|text| text.len() <= 1_000));

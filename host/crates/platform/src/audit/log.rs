@@ -8,8 +8,8 @@ use crate::clock::{Clock as _, SystemClock};
 use policy::{PluginId, Principal};
 use std::sync::Arc;
 
-/// Stores records. Must not block: a call is running.
-pub trait Journal: Send + Sync {
+/// Stores records. Must not block, because a call is running meanwhile.
+pub trait AuditLog: Send + Sync {
     fn keep(&self, record: AuditRecord);
     /// How much of a call's arguments is recorded.
     fn arguments(&self) -> KeepArguments {
@@ -19,37 +19,37 @@ pub trait Journal: Send + Sync {
     fn refuses_calls(&self, _principal: &Principal) -> bool {
         false
     }
-    /// Whether nothing may be done that is not recorded.
+    /// Whether an action must not happen if it cannot be recorded.
     fn is_required(&self) -> bool {
         false
     }
-    /// Waits until everything so far is stored; false if it is not. Blocks.
+    /// Waits until all records so far are stored; returns false if they are not. Blocks.
     fn flush(&self) -> bool {
         true
     }
-    /// Records that were lost since the journal was opened.
+    /// Number of records that were lost since the log was opened.
     fn lost(&self) -> u64 {
         0
     }
 }
 
-/// A change was not made.
+/// A change was not made, because it cannot be recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "nothing was changed, since it cannot be recorded, and `required = true` under [server.audit]: make room in its folder, and see that it can be written to"
 )]
 pub struct NotRecorded;
 
-/// Where records go. Clones share the journal.
+/// Where records go. Clones share the log.
 #[derive(Clone, Default)]
 pub struct Audit {
-    journal: Option<Arc<dyn Journal>>,
+    log: Option<Arc<dyn AuditLog>>,
     refusals: Arc<RefusalRates>,
 }
 
 impl Audit {
-    pub fn new(journal: Arc<dyn Journal>) -> Self {
-        Self { journal: Some(journal), refusals: Arc::default() }
+    pub fn new(log: Arc<dyn AuditLog>) -> Self {
+        Self { log: Some(log), refusals: Arc::default() }
     }
 
     /// Records nothing: for commands that only read.
@@ -59,22 +59,22 @@ impl Audit {
 
     /// Stores a record. Does not block.
     pub fn record(&self, record: AuditRecord) {
-        if let Some(journal) = &self.journal {
-            journal.keep(record);
+        if let Some(log) = &self.log {
+            log.keep(record);
         }
     }
 
-    /// Makes a change that is recorded before it is made: a crash in between leaves a record without its change, and never a change
-    /// without a record. If it fails, that is recorded, too. Where records are required and cannot be stored, the change is not made.
-    /// Blocks.
+    /// Records a change and then makes it. So a crash in between leaves a record without its change, but never a change without
+    /// a record. If the change fails, that is recorded, too. If records are required and cannot be stored, the change is not
+    /// made. Blocks.
     pub fn record_first<T, E: From<NotRecorded>>(
         &self,
         records: Vec<AuditRecord>,
         change: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
         records.iter().for_each(|record| self.record(record.clone()));
-        let may_be_made = self.flush() || !self.journal.as_ref().is_some_and(|journal| journal.is_required());
-        // A record that was not stored now may be stored later.
+        let may_be_made = self.flush() || !self.log.as_ref().is_some_and(|log| log.is_required());
+        // Even if the record was not stored now, it may be stored later.
         let made = if may_be_made { change() } else { Err(NotRecorded.into()) };
         if made.is_err() {
             records.into_iter().filter_map(AuditRecord::not_made).for_each(|record| self.record(record));
@@ -83,22 +83,22 @@ impl Audit {
         made
     }
 
-    /// What is recorded of a call's arguments, a JSON text; `None` if nothing is.
+    /// The record of a call's arguments, which are a JSON text; `None` if nothing is recorded.
     pub fn arguments(&self, text: &str) -> Option<RecordedArguments> {
-        self.journal.as_ref().map(|journal| RecordedArguments::new(text, journal.arguments()))
+        self.log.as_ref().map(|log| RecordedArguments::new(text, log.arguments()))
     }
 
     /// Whether calls of a principal must not start now.
     pub fn refuses_calls(&self, principal: &Principal) -> bool {
-        self.journal.as_ref().is_some_and(|journal| journal.refuses_calls(principal))
+        self.log.as_ref().is_some_and(|log| log.refuses_calls(principal))
     }
 
-    /// Waits until everything so far is stored; false if it is not. Blocks.
+    /// Waits until all records so far are stored; returns false if they are not. Blocks.
     pub fn flush(&self) -> bool {
-        self.journal.as_ref().is_none_or(|journal| journal.flush())
+        self.log.as_ref().is_none_or(|log| log.flush())
     }
 
-    /// Whether one more refusal is recorded and logged; those over the rate are only counted.
+    /// Whether one more refusal is recorded and logged. Refusals beyond the rate are only counted.
     pub(super) fn keeps_refusal(&self, principal: &Principal, plugin: &PluginId) -> bool {
         match self.refusals.take(principal, plugin, SystemClock.now()) {
             None => false,
@@ -110,9 +110,9 @@ impl Audit {
         }
     }
 
-    /// Records that were not kept.
+    /// Number of records that were lost.
     pub fn lost(&self) -> u64 {
-        self.journal.as_ref().map_or(0, |journal| journal.lost())
+        self.log.as_ref().map_or(0, |log| log.lost())
     }
 }
 
@@ -125,19 +125,19 @@ mod tests {
     #[derive(Default)]
     struct Kept(Mutex<Vec<AuditRecord>>);
 
-    impl Journal for Kept {
+    impl AuditLog for Kept {
         fn keep(&self, record: AuditRecord) {
             self.0.lock().push(record);
         }
     }
 
-    /// Stores nothing now.
+    /// A log that cannot store anything now.
     struct Full {
         is_required: bool,
         waiting: Kept,
     }
 
-    impl Journal for Full {
+    impl AuditLog for Full {
         fn keep(&self, record: AuditRecord) {
             self.waiting.keep(record);
         }

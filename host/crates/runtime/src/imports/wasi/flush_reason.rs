@@ -2,7 +2,7 @@
 
 /// What the guest does, and what is sent then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Occasion {
+pub(crate) enum FlushReason {
     /// Whole lines.
     Writes,
     /// Everything, since it may wait for long.
