@@ -34,7 +34,7 @@ pub(crate) const ONLY_CRATES: &[(&[&str], &[&str], &str)] = &[
     ),
     (&["hyper", "hyper-util"], &["platform", "mcp"], "one crate sends HTTP requests, and one serves them"),
     (&["rustyline", "indicatif"], &["portcullis"], "only the command line talks with people"),
-    (&["clap", "anyhow"], &["authoring", "portcullis"], "errors below the command line are typed"),
+    (&["clap", "anyhow"], &["authoring", "portcullis"], "errors are typed where code reads them, not only people"),
 ];
 
 /// Words of the host that stand in few places only. A place is a file or a folder, below `host/crates/<crate>/src` as
@@ -59,7 +59,7 @@ pub(crate) const ONLY: &[Only] = &[
             "runtime/imports/http/random_replay_tests.rs",
             "runtime/imports/http/request_parts.rs",
             "runtime/imports/http/steps.rs",
-            "runtime/imports/replay_bed.rs",
+            "runtime/imports/replay_fixture.rs",
             "runtime/imports/streams/",
         ],
         why: "what a guest may ask is decided in the host's own types",
@@ -109,7 +109,7 @@ pub(crate) const ONLY: &[Only] = &[
     Only {
         words: &["anyhow"],
         places: &["authoring/", "portcullis/cli/", "portcullis/main.rs"],
-        why: "errors below the command line are typed",
+        why: "errors are typed where code reads them, not only people",
     },
 ];
 

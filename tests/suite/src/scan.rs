@@ -76,9 +76,12 @@ fn block_comment(rest: &str) -> usize {
 }
 
 /// The code without its test module, to which rules about the program's behaviour do not apply. By convention, a test
-/// module is the last item of a file.
+/// module with code in it is the last item of a file. One that is only declared may stand above other code.
 pub fn without_tests(code: &str) -> &str {
-    code.find("#[cfg(test)]\nmod ").map_or(code, |at| &code[..at])
+    let mut modules = code.match_indices("#[cfg(test)]\nmod ");
+    let with_code =
+        modules.find(|(at, _)| code[*at..].find(['{', ';']).is_some_and(|end| code[at + end..].starts_with('{')));
+    with_code.map_or(code, |(at, _)| &code[..at])
 }
 
 fn is_word(c: char) -> bool {
@@ -125,5 +128,7 @@ mod tests {
     fn the_test_module_is_left_out() {
         assert_eq!(without_tests("a\n#[cfg(test)]\nmod tests {\n b }"), "a\n");
         assert_eq!(without_tests("#[cfg(test)]\nfn helper() {}\nb"), "#[cfg(test)]\nfn helper() {}\nb");
+        let declared = "#[cfg(test)]\nmod tests;\nfn f() { b }\n";
+        assert_eq!(without_tests(&format!("{declared}#[cfg(test)]\nmod more {{\n c }}")), declared);
     }
 }

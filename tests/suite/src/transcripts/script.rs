@@ -75,7 +75,7 @@ pub const SCRIPT: &[Scenario] = &[
     },
     plain("roots", || json!({"path": "roots"}), Ends::Text("file:///repo", 1)),
     Scenario {
-        shows: &[("/0/params/message", r#""Step 0?""#), ("/1/params/message", r#""Step 1?""#)],
+        shows: &[("/0/params/message", r#""ask asks: Step 0?""#), ("/1/params/message", r#""ask asks: Step 1?""#)],
         ..plain("rounds", || json!({"path": "rounds", "n": 2}), Ends::Text(r#"{"name":"Ada"}, {"name":"Ada"}"#, 2))
     },
     Scenario {

@@ -15,13 +15,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-struct Bed {
+struct Fixture {
     store: MemoryStore,
     clock: Arc<ManualClock>,
     limits: IdempotencyLimits,
 }
 
-impl Bed {
+impl Fixture {
     fn new() -> Self {
         let clock = ManualClock::new();
         Self { store: MemoryStore::new(clock.clone()), clock, limits: IdempotencyLimits::default() }
@@ -69,10 +69,10 @@ async fn result(keys: &Arc<IdempotencyKeys>, key: &CallKey) -> JsonObject {
 
 #[tokio::test]
 async fn a_key_runs_once_and_is_its_principals() {
-    let bed = Bed::new();
-    let (one, other) = (bed.process("process-1"), bed.process("process-2"));
+    let fixture = Fixture::new();
+    let (one, other) = (fixture.process("process-1"), fixture.process("process-2"));
     run(&one, &key("k")).await.end(said("first")).await;
-    for process in [&one, &other, &bed.process("process-1")] {
+    for process in [&one, &other, &fixture.process("process-1")] {
         assert_eq!(result(process, &key("k")).await, said("first"));
         let refused = claim(process, &key_of("ann", "k", 2)).await;
         assert!(matches!(refused, Err(NoClaim::Other)), "other arguments");
@@ -87,8 +87,8 @@ async fn a_key_runs_once_and_is_its_principals() {
 
 #[tokio::test]
 async fn a_call_that_was_not_started_leaves_no_key() {
-    let bed = Bed::new();
-    let keys = bed.process("process-1");
+    let fixture = Fixture::new();
+    let keys = fixture.process("process-1");
     run(&keys, &key("k")).await.not_started().await;
     run(&keys, &key_of("ann", "k", 2)).await.end(said("second")).await;
     assert_eq!(result(&keys, &key_of("ann", "k", 2)).await, said("second"));
@@ -96,8 +96,8 @@ async fn a_call_that_was_not_started_leaves_no_key() {
 
 #[tokio::test]
 async fn whoever_comes_at_the_same_time_waits() {
-    let bed = Bed::new();
-    let (one, other) = (bed.process("process-1"), bed.process("process-2"));
+    let fixture = Fixture::new();
+    let (one, other) = (fixture.process("process-1"), fixture.process("process-2"));
     let claimed = run(&one, &key("k")).await;
     let waiting: Vec<_> = [&one, &one, &other, &other]
         .map(|process| {
@@ -127,8 +127,8 @@ async fn whoever_comes_at_the_same_time_waits() {
 
 #[tokio::test]
 async fn only_so_many_wait_for_one_call() {
-    let bed = Bed::new();
-    let keys = bed.process("process-1");
+    let fixture = Fixture::new();
+    let keys = fixture.process("process-1");
     let claimed = run(&keys, &key("k")).await;
     let gone = CancellationToken::new();
     for _ in 0..MOST_WAITING {
@@ -147,23 +147,23 @@ async fn only_so_many_wait_for_one_call() {
 
 #[tokio::test]
 async fn what_a_process_left_behind_is_not_run_again() {
-    let bed = Bed::new();
-    let first = bed.process("process-1");
+    let fixture = Fixture::new();
+    let first = fixture.process("process-1");
     let (left, task) = {
         let claimed = run(&first, &key("k")).await;
         let task = claimed.task().to_owned();
         (claimed, task)
     };
     let lost = |claim| matches!(claim, Ok(Claim::Lost { task: id, .. }) if id == task);
-    assert!(lost(claim(&bed.process("process-1"), &key("k")).await), "its place was taken");
-    let other = bed.process("process-2");
+    assert!(lost(claim(&fixture.process("process-1"), &key("k")).await), "its place was taken");
+    let other = fixture.process("process-2");
     let waiting = {
         let other = other.clone();
         tokio::spawn(async move { claim(&other, &key("k")).await })
     };
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(!waiting.is_finished(), "its lease holds");
-    bed.clock.pass(Duration::from_secs(31));
+    fixture.clock.pass(Duration::from_secs(31));
     assert!(lost(waiting.await.unwrap()), "its lease is over");
     assert!(lost(claim(&other, &key("k")).await), "and stays so");
     // A call whose end could not be stored is lost, also in its own process.
@@ -176,19 +176,19 @@ async fn what_a_process_left_behind_is_not_run_again() {
 
 #[tokio::test]
 async fn a_call_that_had_done_nothing_leaves_its_key_free() {
-    let bed = Bed::new();
+    let fixture = Fixture::new();
     let untouched = async |keys: &Arc<IdempotencyKeys>| match claim(keys, &key("k")).await.unwrap() {
         Claim::Lost { untouched, .. } => untouched,
         _ => panic!("it was not lost"),
     };
-    let first = run(&bed.process("process-1"), &key("k")).await;
-    let later = bed.process("process-1");
+    let first = run(&fixture.process("process-1"), &key("k")).await;
+    let later = fixture.process("process-1");
     let free = untouched(&later).await.expect("it had done nothing");
     later.set_free(free).await.unwrap();
     let second = run(&later, &key("k")).await;
     (second.effect_guard())().await.unwrap();
     (second.effect_guard())().await.unwrap();
-    let last = bed.process("process-1");
+    let last = fixture.process("process-1");
     assert!(untouched(&last).await.is_none(), "nobody knows what it did");
     // The process was only paused, and its call must not do anything now.
     assert_eq!((first.effect_guard())().await, Err(DurableError::Fenced));
@@ -208,8 +208,8 @@ async fn a_call_that_had_done_nothing_leaves_its_key_free() {
 
 #[tokio::test]
 async fn a_parked_call_is_resumed_with_its_token_only() {
-    let bed = Bed::new();
-    let (one, other) = (bed.process("process-1"), bed.process("process-2"));
+    let fixture = Fixture::new();
+    let (one, other) = (fixture.process("process-1"), fixture.process("process-2"));
     run(&one, &key("k")).await.park("t1".into(), said("a question")).await;
     for resumes in [None, Some("t0")] {
         let found = other.claim(&key("k"), resumes, &CancellationToken::new()).await;
@@ -233,15 +233,15 @@ async fn a_parked_call_is_resumed_with_its_token_only() {
 
 #[tokio::test]
 async fn keys_expire_but_not_while_their_calls_run() {
-    let mut bed = Bed::new();
-    bed.limits.keep = Duration::from_secs(60);
-    let (one, other) = (bed.process("process-1"), bed.process("process-2"));
+    let mut fixture = Fixture::new();
+    fixture.limits.keep = Duration::from_secs(60);
+    let (one, other) = (fixture.process("process-1"), fixture.process("process-2"));
     run(&one, &key("done")).await.end(said("done")).await;
     run(&one, &key("task")).await.became_task(Duration::from_secs(100)).await;
     let claimed = run(&one, &key("runs")).await;
     other.find_all().await.unwrap();
-    bed.clock.pass(Duration::from_secs(61));
-    one.process.hold(&bed.store).await.unwrap();
+    fixture.clock.pass(Duration::from_secs(61));
+    one.process.hold(&fixture.store).await.unwrap();
     for keys in [&one, &other] {
         keys.sweep().await.unwrap();
     }
@@ -252,42 +252,42 @@ async fn keys_expire_but_not_while_their_calls_run() {
     claimed.end(said("late")).await;
     assert_eq!(result(&other, &key("runs")).await, said("late"));
     run(&other, &key_of("ann", "done", 2)).await.end(said("anew")).await;
-    bed.clock.pass(Duration::from_secs(161));
+    fixture.clock.pass(Duration::from_secs(161));
     for keys in [&one, &other] {
         keys.sweep().await.unwrap();
         assert_eq!(keys.table.lock().next_expiry(), None, "there is nothing left to do");
     }
-    let left = bed.store.list(&Key::new("idempotency").unwrap(), None, 9);
+    let left = fixture.store.list(&Key::new("idempotency").unwrap(), None, 9);
     assert!(left.await.unwrap().is_empty());
     // The key expires even without a sweep.
     run(&one, &key("k")).await.end(said("old")).await;
-    bed.clock.pass(Duration::from_secs(61));
+    fixture.clock.pass(Duration::from_secs(61));
     run(&one, &key_of("ann", "k", 3)).await.end(said("new")).await;
 }
 
 /// Otherwise a repeated call would run again.
 #[tokio::test]
 async fn a_clock_that_is_set_ends_no_key() {
-    let bed = Bed::new();
-    let one = bed.process("process-1");
+    let fixture = Fixture::new();
+    let one = fixture.process("process-1");
     run(&one, &key("k")).await.end(said("done")).await;
-    bed.clock.set_wall(bed.clock.unix() + bed.limits.keep * 2);
-    let later = bed.process("process-2");
+    fixture.clock.set_wall(fixture.clock.unix() + fixture.limits.keep * 2);
+    let later = fixture.process("process-2");
     later.find_all().await.unwrap();
     for keys in [&one, &later] {
         keys.sweep().await.unwrap();
         assert_eq!(result(keys, &key("k")).await, said("done"));
     }
-    bed.clock.pass(bed.limits.keep);
+    fixture.clock.pass(fixture.limits.keep);
     later.sweep().await.unwrap();
     run(&later, &key("k")).await.not_started().await;
 }
 
 #[tokio::test]
 async fn keys_are_bounded() {
-    let mut bed = Bed::new();
-    bed.limits = IdempotencyLimits { per_principal: 2, size: ByteSize::kib(6), ..IdempotencyLimits::default() };
-    let keys = bed.process("process-1");
+    let mut fixture = Fixture::new();
+    fixture.limits = IdempotencyLimits { per_principal: 2, size: ByteSize::kib(6), ..IdempotencyLimits::default() };
+    let keys = fixture.process("process-1");
     let running = [run(&keys, &key("a")).await, run(&keys, &key("b")).await];
     assert!(matches!(claim(&keys, &key("c")).await, Err(NoClaim::Full)), "all of hers run");
     run(&keys, &key_of("bob", "c", 1)).await.end(said("his")).await;

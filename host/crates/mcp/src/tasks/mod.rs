@@ -22,6 +22,8 @@ mod call;
 mod call_tests;
 mod control;
 mod create;
+#[cfg(test)]
+mod durability_tests;
 mod extension;
 mod fate;
 mod fuel;
@@ -40,8 +42,6 @@ mod serve;
 mod shown;
 mod shown_calls;
 mod stored_tasks;
-#[cfg(test)]
-mod strength_tests;
 mod suspension;
 mod table;
 mod take_up;

@@ -228,9 +228,9 @@ mod tests {
     use crate::clock::ManualClock;
     use futures::future::BoxFuture;
 
-    struct Bed(MemoryStore, Arc<ManualClock>);
+    struct MemoryTestBed(MemoryStore, Arc<ManualClock>);
 
-    impl TestBed for Bed {
+    impl TestBed for MemoryTestBed {
         fn open(&self) -> BoxFuture<'_, Arc<dyn DurableStore>> {
             Box::pin(async { Arc::new(self.0.clone()) as _ })
         }
@@ -244,6 +244,6 @@ mod tests {
     #[tokio::test]
     async fn it_keeps_the_contract() {
         let clock = ManualClock::new();
-        check(&Bed(MemoryStore::new(clock.clone()), clock)).await;
+        check(&MemoryTestBed(MemoryStore::new(clock.clone()), clock)).await;
     }
 }

@@ -8,7 +8,7 @@ use super::durable_limits::DurableLimits;
 use super::error::StorageError;
 use super::health::Health;
 use super::opened_file::OpenedFile;
-use super::owner::WalLength;
+use super::repairable_connection::WalLength;
 use super::worker::{Setup, Worker};
 use super::{durable_leases as leases, durable_logs as logs, durable_records as records, durable_tables as tables};
 use crate::clock::Clock;

@@ -3,7 +3,7 @@
 use super::durable_limits::DurableLimits;
 use super::error::StorageError;
 use super::open::{make, private};
-use super::owner::{PAGE, PATIENCE, WAL_BYTES, WalLength, synchronous};
+use super::repairable_connection::{PAGE, PATIENCE, WAL_BYTES, WalLength, synchronous};
 use crate::durable::Durability;
 use rusqlite::{Connection, TransactionBehavior};
 use std::fs::{self, File};

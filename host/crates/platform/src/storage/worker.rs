@@ -3,7 +3,7 @@
 use super::error::StorageError;
 use super::health::Health;
 use super::job::{Afterwards, DatabaseJob, Job};
-use super::owner::{Repair, WalLength, WriterConnection};
+use super::repairable_connection::{Repair, RepairableConnection, WalLength};
 use crate::durable::Durability;
 use crate::sync::Mutex;
 use rusqlite::{Connection, TransactionBehavior};
@@ -36,7 +36,7 @@ enum Order {
 pub(super) struct Worker {
     orders: Sender<Order>,
     durability: Durability,
-    owner: Arc<Mutex<WriterConnection>>,
+    connection: Arc<Mutex<RepairableConnection>>,
     /// How many orders the thread has not started yet.
     queued: Arc<AtomicUsize>,
 }
@@ -84,14 +84,14 @@ impl Worker {
     pub(super) fn start(setup: Setup) -> Result<Self, StorageError> {
         let (orders, queue) = channel();
         let Setup { connection, kind, durability, upkeep, repair, health, wal } = setup;
-        let owner = Arc::new(Mutex::new(WriterConnection::new(connection, kind, repair, health, wal)));
+        let connection = Arc::new(Mutex::new(RepairableConnection::new(connection, kind, repair, health, wal)));
         let queued = Arc::<AtomicUsize>::default();
-        let (owned, taken) = (owner.clone(), queued.clone());
+        let (owned, taken) = (connection.clone(), queued.clone());
         std::thread::Builder::new()
             .name("storage".into())
             .spawn(move || run(&owned, &queue, &taken, upkeep.as_ref()))
             .map_err(|error| StorageError::Sql(error.to_string()))?;
-        Ok(Self { orders, durability, owner, queued })
+        Ok(Self { orders, durability, connection, queued })
     }
 
     /// Queues a job. Jobs run in the order of these calls, and `done` is called on the storage thread in the same order. The
@@ -124,11 +124,11 @@ impl Worker {
     ) -> Option<RejectedJob> {
         let mut job: Box<dyn Job> = Box::new(DatabaseJob::new(durability, job, done));
         // Everything that was queued before is counted, and the storage thread does it under this lock.
-        if let Some(mut owner) = self.owner.try_lock()
+        if let Some(mut connection) = self.connection.try_lock()
             && self.queued.load(Ordering::Acquire) == 0
         {
-            job = match owner.serve_at_once(job) {
-                Ok(()) if !owner.needs_repair() => return None,
+            job = match connection.serve_at_once(job) {
+                Ok(()) if !connection.needs_repair() => return None,
                 // This order wakes the storage thread, which does not know yet that it must repair the database.
                 Ok(()) => Box::new(Afterwards::new(drop)),
                 // The job is queued now, so it keeps its place in the order.
@@ -172,11 +172,16 @@ impl Worker {
     }
 }
 
-fn run(owner: &Mutex<WriterConnection>, queue: &Receiver<Order>, queued: &AtomicUsize, upkeep: Option<&RegularJob>) {
+fn run(
+    connection: &Mutex<RepairableConnection>,
+    queue: &Receiver<Order>,
+    queued: &AtomicUsize,
+    upkeep: Option<&RegularJob>,
+) {
     let mut since_pruned = 0;
     loop {
         let first = match upkeep {
-            _ if owner.lock().needs_repair() => queue.recv_timeout(REPAIR_EVERY),
+            _ if connection.lock().needs_repair() => queue.recv_timeout(REPAIR_EVERY),
             Some(_) => queue.recv_timeout(PRUNE_EVERY),
             None => queue.recv().map_err(RecvTimeoutError::from),
         };
@@ -199,10 +204,10 @@ fn run(owner: &Mutex<WriterConnection>, queue: &Receiver<Order>, queued: &Atomic
         since_pruned += jobs.len();
         let idle = jobs.is_empty();
         {
-            let mut owner = owner.lock();
+            let mut connection = connection.lock();
             queued.fetch_sub(jobs.len(), Ordering::Release);
             // Without jobs, this only repairs the database if it needs that.
-            owner.serve(jobs);
+            connection.serve(jobs);
         }
         if let Some(upkeep) = upkeep.filter(|_| close.is_none() && (idle || since_pruned >= PRUNE_AFTER)) {
             since_pruned = 0;
@@ -212,14 +217,14 @@ fn run(owner: &Mutex<WriterConnection>, queue: &Receiver<Order>, queued: &Atomic
                     tracing::error!(%error, "old state is not removed");
                 }
             };
-            owner.lock().serve(vec![Box::new(DatabaseJob::new(
+            connection.lock().serve(vec![Box::new(DatabaseJob::new(
                 Durability::Process,
                 move |connection: &Connection| upkeep(connection),
                 told,
             ))]);
         }
         if let Some(done) = close {
-            owner.lock().close();
+            connection.lock().close();
             let _ = done.send(());
             return;
         }

@@ -3,10 +3,10 @@
 mod argument_keys;
 mod error;
 mod loader;
-mod reconcile;
+mod reload;
 mod wanted;
 mod watch;
 
 pub use error::{LoadError, LoadErrorKind};
 pub use loader::{ExaminedComponent, Loader};
-pub use reconcile::{PluginReloader, PluginSet, ReadPluginSet};
+pub use reload::{PluginReloader, PluginSet, ReadPluginSet};

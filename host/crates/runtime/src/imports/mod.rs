@@ -31,7 +31,7 @@ mod provenance;
 mod publish;
 mod reconcile;
 #[cfg(test)]
-mod replay_bed;
+mod replay_fixture;
 mod resources;
 mod schema;
 mod sessions;

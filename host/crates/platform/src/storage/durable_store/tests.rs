@@ -1,7 +1,7 @@
 //! The durable store: it fulfils the contract, keeps to its limits, and reports what is wrong.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use super::super::owner::{PATIENCE, WAL_BYTES};
+use super::super::repairable_connection::{PATIENCE, WAL_BYTES};
 use super::*;
 use crate::clock::{ManualClock, SystemClock};
 use crate::durable::conformance::{TestBed, check};
@@ -10,13 +10,13 @@ use futures::future::{BoxFuture, join_all};
 use std::os::unix::fs::PermissionsExt;
 use tempfile::TempDir;
 
-struct Bed {
+struct SqliteTestBed {
     folder: TempDir,
     clock: Arc<ManualClock>,
     limits: DurableLimits,
 }
 
-impl Bed {
+impl SqliteTestBed {
     fn new(limits: DurableLimits) -> Self {
         Self { folder: tempfile::tempdir().unwrap(), clock: ManualClock::new(), limits }
     }
@@ -26,7 +26,7 @@ impl Bed {
     }
 }
 
-impl TestBed for Bed {
+impl TestBed for SqliteTestBed {
     fn open(&self) -> BoxFuture<'_, Arc<dyn DurableStore>> {
         Box::pin(async { Arc::new(self.store()) as _ })
     }
@@ -45,12 +45,12 @@ const ONE: Fence = Fence(1);
 
 #[tokio::test]
 async fn it_keeps_the_contract() {
-    check(&Bed::new(DurableLimits::default())).await;
+    check(&SqliteTestBed::new(DurableLimits::default())).await;
 }
 
 #[tokio::test]
 async fn what_is_too_large_is_refused() {
-    let bed = Bed::new(DurableLimits { value: 100, log: 1_000, ..DurableLimits::default() });
+    let bed = SqliteTestBed::new(DurableLimits { value: 100, log: 1_000, ..DurableLimits::default() });
     let (store, record, log) = (bed.store(), key("record"), key("log"));
     let put = |size| store.put(&record, vec![7; size], Expected::Any, Durability::Process);
     assert!(put(100).await.is_ok());
@@ -70,7 +70,7 @@ async fn what_is_too_large_is_refused() {
 
 #[tokio::test]
 async fn a_page_of_large_records_ends_early() {
-    let bed = Bed::new(DurableLimits::default());
+    let bed = SqliteTestBed::new(DurableLimits::default());
     let store = bed.store();
     let names: Vec<_> = (0..5).map(|number| key(&format!("large/{number}"))).collect();
     for name in &names {
@@ -87,7 +87,7 @@ async fn a_page_of_large_records_ends_early() {
 
 #[tokio::test]
 async fn changes_that_wait_are_bounded() {
-    let bed = Bed::new(DurableLimits { queue: 10_000, ..DurableLimits::default() });
+    let bed = SqliteTestBed::new(DurableLimits { queue: 10_000, ..DurableLimits::default() });
     let store = bed.store();
     // This store cannot write while another process writes.
     let other = Connection::open(bed.folder.path().join("durable.db")).unwrap();
@@ -104,7 +104,7 @@ async fn changes_that_wait_are_bounded() {
 
 #[tokio::test]
 async fn nobody_waits_for_another_process_but_the_thread_of_the_store() {
-    let store_bed = Bed::new(DurableLimits::default());
+    let store_bed = SqliteTestBed::new(DurableLimits::default());
     let store = store_bed.store();
     let other = Connection::open(store_bed.folder.path().join("durable.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -120,7 +120,7 @@ async fn nobody_waits_for_another_process_but_the_thread_of_the_store() {
 
 #[tokio::test]
 async fn the_write_ahead_log_is_copied_into_the_file() {
-    let bed = Bed::new(DurableLimits::default());
+    let bed = SqliteTestBed::new(DurableLimits::default());
     let store = bed.store();
     let wal = || std::fs::metadata(bed.folder.path().join("durable.db-wal")).unwrap().len();
     let mut longest = 0;
@@ -137,7 +137,7 @@ async fn the_write_ahead_log_is_copied_into_the_file() {
 
 #[tokio::test]
 async fn a_full_store_still_reads_and_removes_and_says_so() {
-    let bed = Bed::new(DurableLimits { file: 100 * 4_096, ..DurableLimits::default() });
+    let bed = SqliteTestBed::new(DurableLimits { file: 100 * 4_096, ..DurableLimits::default() });
     let store = bed.store();
     let name = |number: u32| key(&format!("a/{number:04}"));
     let put = |number| store.put(&name(number), vec![7; 3_000], Expected::Any, Durability::Process);
@@ -178,7 +178,7 @@ async fn a_full_store_still_reads_and_removes_and_says_so() {
 
 #[tokio::test]
 async fn expired_leases_do_not_pile_up() {
-    let bed = Bed::new(DurableLimits::default());
+    let bed = SqliteTestBed::new(DurableLimits::default());
     let store = bed.store();
     let term = Duration::from_secs(1);
     let acquire = async |number: u32| store.acquire(&key(&format!("task/{number}")), "a", term).await.unwrap().unwrap();
@@ -198,7 +198,7 @@ async fn expired_leases_do_not_pile_up() {
 
 #[tokio::test]
 async fn a_lease_does_not_outlive_a_start_of_the_machine() {
-    let bed = Bed::new(DurableLimits::default());
+    let bed = SqliteTestBed::new(DurableLimits::default());
     let (store, name, term) = (bed.store(), key("task"), Duration::from_secs(10));
     let lease = store.acquire(&name, "a", term).await.unwrap().unwrap();
     bed.clock.set_up(bed.clock.up() - Duration::from_secs(5));
@@ -212,7 +212,7 @@ async fn a_lease_does_not_outlive_a_start_of_the_machine() {
 
 #[tokio::test]
 async fn a_file_that_is_removed_is_noticed() {
-    let bed = Bed::new(DurableLimits::default());
+    let bed = SqliteTestBed::new(DurableLimits::default());
     let store = bed.store();
     store.put(&key("a"), vec![1], Expected::Any, Durability::Process).await.unwrap();
     assert_eq!(store.problem(), None);
@@ -227,7 +227,7 @@ async fn a_file_that_is_removed_is_noticed() {
 
 #[tokio::test]
 async fn what_cannot_be_opened_says_so() {
-    let bed = Bed::new(DurableLimits::default());
+    let bed = SqliteTestBed::new(DurableLimits::default());
     let open = || SqliteStore::open(bed.folder.path(), bed.clock.clone());
     let said = || open().err().unwrap().to_string();
     let (store, file) = (open().unwrap(), bed.folder.path().join("durable.db"));

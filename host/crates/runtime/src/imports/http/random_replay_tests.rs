@@ -1,7 +1,7 @@
 //! Random calls that send requests, are stopped at random records and then continued: each gets the same answers in the end and
 //! has done the same to the server, or its host reports that it does not know what has become of a request.
 
-use super::super::replay_bed::{ReplayHost, ReplayRun, WEB};
+use super::super::replay_fixture::{ReplayHost, ReplayRun, WEB};
 use super::super::wasi::block;
 use super::access::{Egress, Http, HttpBody, HttpRequest};
 use super::error::HttpError;

@@ -2,7 +2,7 @@
 //! in the end, or its host reports that it does not know what has become of a step.
 
 use super::super::http::NoEgress;
-use super::super::replay_bed::{ReplayHost, ReplayRun};
+use super::super::replay_fixture::{ReplayHost, ReplayRun};
 use super::replay_tests::{Results, again};
 use super::{changes, filesystem, metadata, open_at, read_directory, removals};
 use crate::journal::{CallJournal, JournalProblem};

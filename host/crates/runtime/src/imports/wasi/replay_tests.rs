@@ -2,7 +2,7 @@
 //! twice.
 
 use super::super::http::NoEgress;
-use super::super::replay_bed::{ReplayHost, ReplayRun};
+use super::super::replay_fixture::{ReplayHost, ReplayRun};
 use super::open_files::Reservation;
 use super::{OpenFiles, changes, filesystem, metadata, open_at, read_directory, removals};
 use crate::journal::{CallJournal, JournalProblem};

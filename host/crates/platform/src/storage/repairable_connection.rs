@@ -14,7 +14,7 @@ use std::time::Duration;
 /// something new could be written.
 pub(super) type Repair = Box<dyn FnMut() -> Result<Connection, StorageError> + Send>;
 
-pub(super) struct WriterConnection {
+pub(super) struct RepairableConnection {
     /// None after an error of the disk, until the repair succeeds.
     connection: Option<Connection>,
     kind: TransactionBehavior,
@@ -85,7 +85,7 @@ impl From<rusqlite::Error> for GroupError {
     }
 }
 
-impl WriterConnection {
+impl RepairableConnection {
     pub(super) fn new(
         connection: Connection,
         kind: TransactionBehavior,
