@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
+use suite::http::{legacy, legacy_session_able};
 use suite::{Called, Client, Era, Server, Watch, eventually, plugin};
 
 const ENDLESS: &str = "limits.fuel = 1_000_000_000_000_000\nlimits.deadline = \"1h\"\n";
@@ -49,6 +50,26 @@ fn cancelling_a_call_withdraws_its_question() {
     client.check_alive();
     assert!(!effects(&client) && !client.is_answered(id), "{}", client.server.log());
     client.server.wait_for_log("cancelled");
+}
+
+#[test]
+fn cancelling_a_call_over_http_withdraws_its_question_before_the_stream_ends() {
+    let config = plugin("ask", suite::transcripts::script::GRANTS);
+    let (_server, address) = Server::start_http(&config);
+    let session = legacy_session_able(address, &json!({"elicitation": {"form": {}}}), "2025-11-25", &[]);
+    let call = json!({
+        "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "ask__run", "arguments": {"path": "confirm"}},
+    });
+    let mut stream = legacy(address, &session, "POST", &[], &call.to_string());
+    let question = stream.message().unwrap();
+    assert_eq!(question["method"], "elicitation/create");
+    let cancel =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7, "reason": "late"}});
+    assert_eq!(legacy(address, &session, "POST", &[], &cancel.to_string()).status, 202);
+    let withdrawn = stream.message().unwrap();
+    assert_eq!(withdrawn["method"], "notifications/cancelled", "{withdrawn}");
+    assert_eq!(withdrawn["params"], json!({"requestId": question["id"], "reason": "late"}));
+    assert_eq!(stream.message(), None, "nothing comes after it");
 }
 
 #[test]

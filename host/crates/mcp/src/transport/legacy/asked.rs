@@ -91,9 +91,12 @@ impl AskedRequests {
         }
     }
 
-    /// Forgets the requests of a stream whose request has ended.
-    pub(super) fn end(&mut self, stream: &str) {
-        self.0.retain(|_, asked| asked.stream != stream);
+    /// Forgets the requests of a stream whose request has ended. Returns the ids of those that the client has not answered.
+    pub(super) fn end(&mut self, stream: &str) -> Vec<i64> {
+        let of_stream = self.0.extract_if(|_, asked| asked.stream == stream);
+        let mut open: Vec<_> = of_stream.filter(|(_, asked)| asked.early.is_none()).map(|(id, _)| id).collect();
+        open.sort_unstable();
+        open
     }
 }
 
@@ -133,7 +136,10 @@ mod tests {
         assert_eq!(asked.withdraw(&RequestId::Number(1)), Some(71));
         assert_eq!((id(asked.answer(answer(71))), asked.withdraw(&RequestId::Number(1))), (None, None));
         assert!(asked.ask("a", 72, RequestId::Number(2)).is_none());
-        asked.end("a");
+        assert!(asked.ask("a", 73, RequestId::Number(3)).is_none());
+        assert!(asked.ask("b", 74, RequestId::Number(4)).is_none());
+        assert_eq!(id(asked.answer(answer(73))), Some(3));
+        assert_eq!(asked.end("a"), [72], "of its stream, and open");
         assert_eq!(id(asked.answer(answer(72))), None, "its stream has ended");
     }
 

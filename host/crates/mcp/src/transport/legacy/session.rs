@@ -185,13 +185,22 @@ impl LegacySession {
         state.running.values().find(|running| running.log.token == token).map(|running| running.log.clone())
     }
 
-    /// Ends the stream of a request that the client cancels, because such a request gets no response.
+    /// Ends the stream of a request that the client cancels, because such a request gets no response. Before that, withdraws
+    /// the questions that are open on it: afterwards nothing can be sent there, and the client would go on to show them.
     pub(super) fn apply_cancel(&self, message: &ClientJsonRpcMessage) {
         if let ClientJsonRpcMessage::Notification(notification) = message
             && let ClientNotification::CancelledNotification(cancelled) = &notification.notification
             && let Some(id) = &cancelled.params.request_id
-            && let Some(running) = self.state().cancel(id)
+            && let Some((running, open)) = self.state().cancel(id)
         {
+            let reason = cancelled.params.reason.as_deref().unwrap_or("the request was cancelled");
+            for question in open {
+                let withdrawn =
+                    CancelledNotificationParam::new(Some(RequestId::Number(question)), Some(reason.to_owned()));
+                let withdrawn = ServerNotification::CancelledNotification(CancelledNotification::new(withdrawn));
+                // If the stream has ended already, nobody reads it.
+                let _ = running.log.append(ServerJsonRpcMessage::notification(withdrawn), false);
+            }
             running.log.end();
         }
     }
@@ -200,7 +209,7 @@ impl LegacySession {
     pub(super) fn next_cancel(&self) -> Option<ClientJsonRpcMessage> {
         let mut state = self.state();
         let id = state.running.keys().next().cloned()?;
-        if let Some(running) = state.cancel(&id) {
+        if let Some((running, _)) = state.cancel(&id) {
             running.log.end();
         }
         let reason = Some("the session has ended".to_owned());
@@ -334,11 +343,13 @@ impl LegacySessionState {
         Some(running)
     }
 
-    fn cancel(&mut self, id: &RequestId) -> Option<RunningRequest> {
-        let running = self.remove(id)?;
+    /// Also returns the ids of the questions that are open on its stream.
+    fn cancel(&mut self, id: &RequestId) -> Option<(RunningRequest, Vec<i64>)> {
+        let running = self.running.remove(id)?;
+        let open = self.asked.end(&running.log.token);
         self.cancelled.truncate(MAX_REQUESTS - 1);
         self.cancelled.push_front(id.clone());
-        Some(running)
+        Some((running, open))
     }
 
     fn check_free(&self, id: &RequestId) -> Result<(), RequestRejection> {
