@@ -83,7 +83,7 @@ pub(crate) struct CheckedOffer {
 }
 
 impl CheckedOffer {
-    /// `offer` is as [`check`](super::check) returned it; `definitions` is its digest.
+    /// `offer` is as [`super::check()`] returned it; `definitions` is its digest.
     pub(crate) fn new(plugin: &PluginId, offer: Offer, definitions: Digest) -> Result<Self, OfferError> {
         let Offer { tools, resources, templates, prompts, completes } = offer;
         let tool = |tool: Tool| {
