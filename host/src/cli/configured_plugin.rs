@@ -1,6 +1,5 @@
 //! A plugin as configured or installed, without starting it: its grants, where they are written, and its requests.
 
-use super::authority_lines::GrantLines;
 use crate::config::Config;
 use anyhow::Context;
 use plugins::install::{Lockfile, lockfile_path};
@@ -102,8 +101,8 @@ impl ConfiguredPlugin {
     }
 
     /// Its grants as lines, with directories as written.
-    pub(super) fn grant_lines(&self) -> GrantLines {
-        super::authority_lines::grant_lines(&self.grants)
+    pub(super) fn grant_lines(&self) -> Vec<(&'static str, String)> {
+        self.grants.configured_lines()
     }
 }
 

@@ -7,6 +7,7 @@ use anyhow::{Context, ensure};
 use platform::audit::{self, AuditLogEntry, EntryFilter};
 use platform::clock::{Clock, SystemClock};
 use platform::telemetry::printable;
+use policy::uses::{FilesystemUse, HttpUse};
 use policy::{Access, Capability};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -135,9 +136,9 @@ impl Denied {
         match self.capability.as_str() {
             "filesystem" => {
                 let access = if self.reason == "may only be read" { Access::Write } else { Access::Read };
-                Some(Capability::Filesystem { path: target, access })
+                Some(FilesystemUse { path: target, access }.into())
             }
-            "http" => Some(Capability::Http { request: target }),
+            "http" => Some(HttpUse { request: target }.into()),
             // The record does not name the host that the secret was for.
             "secrets" => None,
             key @ ("client.form" | "client.sample" | "client.roots" | "publish" | "state" | "scratch") => {
@@ -151,11 +152,23 @@ impl Denied {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use policy::{Denial, PluginId, Side};
+    use policy::{Authority, Grants, PluginId, Requests, Side};
 
     /// Each capability that a record names completely is read back as it was.
     #[test]
     fn records_say_what_was_attempted() {
+        let requests = r#"
+            filesystem = "write"
+            http = ["https://*"]
+            connections = ["github"]
+            agent-tools = ["*.*"]
+            client = { form = true, url = true, sample = true, roots = true }
+            publish = true
+            events = ["*.*"]
+            env = ["TZ"]
+            state = true
+            scratch = true"#;
+        let requests: Requests = toml::from_str(requests).unwrap();
         for question in [
             "filesystem read /a",
             "http GET https://a.example/v1",
@@ -170,11 +183,11 @@ mod tests {
             "env TZ",
             "state",
             "scratch",
-            "flows client -> model",
+            "flows client -> host-model",
         ] {
             let capability = Capability::parse(question).unwrap();
             let plugin = PluginId { side: Side::Server, name: "p".into() };
-            let denial = Denial::not_granted(&plugin, capability.clone());
+            let denial = Authority::new(plugin.clone(), &requests, &Grants::default()).decide(&capability).unwrap_err();
             let denied = Denied {
                 plugin: plugin.table(),
                 capability: capability.key().into(),

@@ -1,6 +1,5 @@
 //! What `--json` prints: one document on stdout. Texts are as the plugin wrote them; JSON escapes what could control a terminal.
 
-use super::authority_lines::GrantLines;
 use super::out::print_json;
 use plugins::offer::{find_suspicions, find_unportable};
 use plugins::package::Inspection;
@@ -69,7 +68,7 @@ fn tool(tool: &Tool) -> Value {
 }
 
 /// Requests or grants by key.
-pub(super) fn lines(lines: &GrantLines) -> Value {
+pub(super) fn lines(lines: &[(&'static str, String)]) -> Value {
     let mut value = Map::new();
     for (key, text) in lines {
         if let Value::Array(list) = value.entry(*key).or_insert_with(|| json!([])) {

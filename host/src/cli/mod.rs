@@ -6,7 +6,6 @@ mod out;
 
 mod agent;
 mod audit;
-mod authority_lines;
 mod build;
 mod call;
 mod call_arguments;

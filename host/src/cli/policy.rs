@@ -1,6 +1,5 @@
 //! `portcullis policy`: shows and tests what a plugin may do, without starting it.
 
-use super::authority_lines::request_lines;
 use super::configured_plugin::ConfiguredPlugin;
 use super::json::{self, JsonOption};
 use super::options::ConfigFile;
@@ -28,10 +27,7 @@ pub(super) enum Policy {
         file: ConfigFile,
     },
     /// Test whether a plugin may do something, and show the line that allows it. Exit status 0 if allowed, 1 if not.
-    ///
-    /// QUESTION is one of: http METHOD URL, filesystem read|write PATH, agent-tools NAME, client.form, client.url HOST,
-    /// client.sample, client.roots, publish, events NAME, connections NAME, secrets NAME HOST, env NAME, state, scratch,
-    /// flows 'FROM -> TO'.
+    #[command(after_long_help = format!("QUESTION is one of: {}.", Capability::questions()))]
     Test {
         /// The plugin: its name in the configuration, agent.NAME for an agent-side one.
         plugin: String,
@@ -143,14 +139,14 @@ fn test_to_json(
         }),
         None => json!({
             "plugin": subject.id.table(), "capability": key, "target": target, "allowed": true,
-            "by": subject.grant_location(key, subject.grants.entry(capability)), "note": runtime_check(capability),
+            "by": subject.grant_location(key, subject.grants.entry(capability)), "note": capability.note(),
         }),
     }
 }
 
 fn to_json(subject: &ConfiguredPlugin) -> Value {
     let (requests, unknown) = match &subject.requests {
-        Ok(requests) => (json::lines(&request_lines(requests)), None),
+        Ok(requests) => (json::lines(&requests.lines()), None),
         Err(why) => (Value::Null, Some(why)),
     };
     let authority = subject.requests.as_ref().map(|it| Authority::new(subject.id.clone(), it, &subject.grants));
@@ -174,30 +170,10 @@ fn test(subject: &ConfiguredPlugin, authority: &Authority, capability: &Capabili
     let place = subject.grant_location(key, subject.grants.entry(capability));
     let by = place.map(|place| format!(", by {place}")).unwrap_or_default();
     println!("allowed: {key} `{what}`{by}");
-    if let Some(note) = runtime_check(capability) {
+    if let Some(note) = capability.note() {
         println!("note: {note}");
     }
     ExitCode::SUCCESS
-}
-
-/// A note about checks that happen only at run time.
-fn runtime_check(capability: &Capability) -> Option<&'static str> {
-    match capability {
-        Capability::Filesystem { .. } => Some("a link that leads out of the directory is refused when it is opened"),
-        Capability::Http { .. } => Some("the addresses behind the name are checked when the request is sent"),
-        Capability::Form | Capability::Url { .. } | Capability::Sample | Capability::Roots => {
-            Some("the client must offer it as well, on each request")
-        }
-        Capability::Connections { .. } => Some("the user must have connected the account"),
-        Capability::AgentTools { .. }
-        | Capability::Publish
-        | Capability::Events { .. }
-        | Capability::Secrets { .. }
-        | Capability::Env { .. }
-        | Capability::State
-        | Capability::Scratch
-        | Capability::Flow { .. } => None,
-    }
 }
 
 fn show(subject: &ConfiguredPlugin, machine: &HostEnvironment) -> anyhow::Result<()> {
@@ -212,7 +188,7 @@ fn show(subject: &ConfiguredPlugin, machine: &HostEnvironment) -> anyhow::Result
     let authority =
         Authority::new(subject.id.clone(), &requests, &subject.grants).with_environment(machine, &subject.data);
     subject.missing().iter().for_each(|what| println!("  note: {}", printable(what)));
-    let (requested, granted) = (request_lines(&requests), subject.grant_lines());
+    let (requested, granted) = (requests.lines(), subject.grant_lines());
     let mut keys: Vec<&str> = requested.iter().chain(&granted).map(|(key, _)| *key).collect();
     keys.dedup();
     let mut seen = Vec::new();

@@ -1,11 +1,11 @@
 //! Prints a plugin: identity, offer, requests, grants and limits.
 
+use super::layout;
 use super::text::group_digits;
-use super::{authority_lines, layout};
 use bytesize::ByteSize;
 use platform::telemetry::printable;
 use plugins::catalog::Plugin;
-use plugins::install::capabilities;
+use plugins::install::group_imports;
 use plugins::loading::ExaminedComponent;
 use plugins::offer::{Suspicion, find_suspicions, find_unportable};
 use plugins::package::{Claims, Digest, Inspection};
@@ -18,7 +18,7 @@ pub(super) fn plugin(plugin: &Plugin, examined: &ExaminedComponent) {
     println!("[{}] {}", plugin.id().table(), plugin.spec.source.display());
     component(&plugin.digest, Some(&plugin.definitions), &examined.inspection);
     println!("\ngrants (what is also requested takes effect)");
-    lines(&authority_lines::effective_grant_lines(&plugin.spec.grants, plugin.authority.mounts()));
+    lines(&plugin.spec.grants.lines(plugin.authority.mounts()));
     for idle in plugin.authority.unrequested_grants() {
         println!("  note: the grant `{idle}` has no effect, the plugin does not request it");
     }
@@ -75,7 +75,7 @@ pub(super) fn component(digest: &Digest, definitions: Option<&Digest>, inspectio
     match &inspection.manifest {
         None => println!("  nothing (it has no manifest)"),
         Some(manifest) => {
-            lines(&authority_lines::request_lines(&manifest.requests));
+            lines(&manifest.requests.lines());
             if manifest.survive == Some(Survive::PowerLoss) {
                 println!(
                     "  that the steps of its tasks survive a loss of power, unless limits.survive says something else"
@@ -89,7 +89,7 @@ pub(super) fn component(digest: &Digest, definitions: Option<&Digest>, inspectio
 
 /// Prints what a component imports, by purpose.
 pub(super) fn imports(names: &[String]) {
-    for (means, names) in capabilities::group_imports(names) {
+    for (means, names) in group_imports(names) {
         let names: Vec<_> = names.into_iter().map(printable).collect();
         println!("  {means}\n{}", layout::names(names.iter().map(AsRef::as_ref), 6));
     }

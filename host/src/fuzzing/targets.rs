@@ -7,7 +7,7 @@ use crate::config::Config;
 use mcp::read_both_ways;
 use plugins::install::Reference;
 use plugins::package::{self, Manifest};
-use policy::{Authority, Grants, HttpPattern, HttpTarget, PluginId, RequestPath, Requests, Side};
+use policy::{Authority, Capability, Grants, HttpPattern, HttpTarget, PluginId, RequestPath, Requests, Side};
 use runtime::imports::Schema;
 use serde_json::Value;
 use std::path::Path;
@@ -82,6 +82,13 @@ fn policy(data: &[u8]) -> String {
     };
     for authority in &without {
         assert!(uses(authority).iter().all(|allowed| !allowed), "a request or a grant alone was enough");
+    }
+    // A flow is an exception from a rule: nobody requests it.
+    for key in Capability::KEYS.iter().map(|(key, _)| *key).filter(|key| *key != "flows") {
+        for question in [key.to_owned(), format!("{key} {named}")] {
+            let Ok(used) = Capability::parse(&question) else { continue };
+            assert!(without.iter().all(|authority| authority.decide(&used).is_err()), "{question}");
+        }
     }
     let mut outcome = format!("{:?}", uses(&both));
     if let Err(denial) = both.http(&target) {

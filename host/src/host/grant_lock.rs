@@ -4,7 +4,7 @@
 
 use crate::config::{Config, GrantConfirmation};
 use plugins::package::FileStamp;
-use policy::{Digest, Grants, PluginId, PluginSpec};
+use policy::{Digest, Extent, Grants, PluginId, PluginSpec};
 use std::collections::HashMap;
 
 pub(super) struct GrantLock {

@@ -166,7 +166,7 @@ const ATTACKS: &[(&str, &[&str])] = &[
         "limits.cpu",
         &[
             "reverse::a_nested_call_measured_in_ticks_spends_its_callers_fuel",
-            "unit budget::a_child_never_gets_more_than_its_parent_has",
+            "unit limits/budget::a_child_never_gets_more_than_its_parent_has",
         ],
     ),
     ("limits.extensions", &["tasks/fuel::its_client_is_asked_and_may_let_it_use_more"]),

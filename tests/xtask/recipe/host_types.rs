@@ -3,6 +3,7 @@
 use super::call_scope::CallScope;
 use super::import_span::ErrorName;
 use super::types::GuestDenial;
+use policy::uses::DiceUse;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum RollError {
@@ -38,7 +39,7 @@ impl<'a> Dice<'a> {
 
     pub fn roll(&self, sides: u32) -> Result<u32, RollError> {
         let authority = &self.scope.authority;
-        authority.enforce(authority.dice()).map_err(RollError::Denied)?;
+        authority.enforce(authority.decide(&DiceUse.into())).map_err(RollError::Denied)?;
         if sides == 0 {
             return Err(RollError::Invalid("a die has at least one side".into()));
         }

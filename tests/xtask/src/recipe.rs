@@ -6,6 +6,7 @@ mod steps;
 #[cfg(test)]
 mod table;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -71,7 +72,9 @@ pub(crate) fn run(repo: &Repo) -> Result<()> {
         let Step { layer, place, file, .. } = &of_file[0];
         println!("{layer:<12} {place:<36} {file}");
     }
-    println!("The recipe is complete: {} steps were done, {} tests passed.", STEPS.len(), TESTS.len() + 1);
+    let files: BTreeSet<&str> = STEPS.iter().map(|step| step.file).collect();
+    let (steps, files, tests) = (STEPS.len(), files.len(), TESTS.len() + 1);
+    println!("The recipe is complete: {steps} edits in {files} files were done, {tests} tests passed.");
     Ok(())
 }
 

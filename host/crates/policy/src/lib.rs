@@ -4,83 +4,39 @@
 //! manifest [requests](Requests) it and the operator [grants](Grants) it. The intersection is the plugin's [`Authority`]. What
 //! the client declares on a request narrows it further, when the call is made.
 
-mod address;
 mod approval;
 mod authority;
-mod budget;
-mod capability;
-mod client_grants;
-mod data_key;
-mod decision;
+mod capabilities;
 mod denial;
-mod digest;
-mod distinct_names;
-mod enclosing;
-mod exact_size;
-mod flow;
-mod folded_names;
-mod fuel_limits;
-mod glob;
-mod grant_check;
-mod grant_limit;
-mod grant_subset;
-mod grants;
-mod guest_path;
-mod host_limits;
-mod host_pattern;
-mod http_pattern;
-mod http_target;
-mod idempotency_limits;
+mod identity;
 mod limit_table;
 mod limits;
 mod lineage;
 mod names;
 mod plugin;
-mod plugin_id;
-mod principal;
-mod range;
-mod rate;
-mod request_path;
-mod secret_shape;
-mod seen_origins;
-mod shared_budget;
-mod tool_pattern;
-mod tree_budget;
 mod withdrawn_list;
 
-pub use address::AddressClass;
 pub use approval::ApprovalRule;
-pub use authority::{Authority, HostEnvironment, Mount, MountOpening};
-pub use budget::{Budget, BudgetUsage};
-pub use capability::Capability;
-pub use client_grants::{ClientGrants, ClientRequests, SampleGrant, SampleLimit, SampleUsage};
-pub use data_key::DataKey;
+pub use authority::{Authority, HostEnvironment};
+pub use capabilities::{
+    Access, AddressClass, CAPABILITY_IMPORTS, Capability, Choice, ClientGrants, ClientRequests, Extent,
+    FilesystemGrant, FlowError, FlowPattern, GrantProposal, Grants, HttpGrant, HttpPattern, HttpPatternError,
+    HttpTarget, HttpUrlError, Mount, MountOpening, Origin, PrivateOrigins, Recipient, RequestPath, RequestPathError,
+    RequestedCapability, Requests, SampleGrant, SampleLimit, SampleUsage, ScratchGrant, SecretGrant, StateGrant,
+    first_blocked, note_enclosing, uses,
+};
 pub use denial::{ASK_THE_USER, Denial, grant_command};
-pub use digest::{Digest, DigestError};
-pub use distinct_names::{DistinctNames, NameClash};
-pub use enclosing::note_enclosing;
-pub use flow::{FlowError, FlowPattern, Origin, PrivateOrigins, Recipient, first_blocked};
-pub use folded_names::{KEPT_OF_NAME, looks_like_host};
-pub use fuel_limits::{DayUsedUp, FuelLimits, FuelOwner};
-pub use glob::{Glob, GlobError};
-pub use grants::{Access, FilesystemGrant, Grants, HttpGrant, Requests, ScratchGrant, SecretGrant, StateGrant};
-pub use host_limits::{BreakerLimits, ParkedCallLimits, PrincipalLimits, Survive, TaskLimits};
-pub use host_pattern::{HostPattern, HostPatternError};
-pub use http_pattern::{HttpPattern, HttpPatternError};
-pub use http_target::{HttpTarget, HttpUrlError};
-pub use idempotency_limits::IdempotencyLimits;
+pub use identity::{DataKey, Digest, DigestError, PluginId, Principal, Side};
 pub use limit_table::{LimitRow, LimitScope, limit_table, limits_page};
-pub use limits::{Limits, Metering, Overflow};
-pub use lineage::{Lineage, LineageError, LineageUsage, PrivateWatch};
-pub use names::is_name;
+pub use limits::{
+    BreakerLimits, Budget, BudgetShare, BudgetUsage, DayUsedUp, FuelLimits, FuelOwner, IdempotencyLimits, Limits,
+    Metering, Overflow, ParkedCallLimits, PrincipalLimits, RangeError, Rate, RateError, SharedBudget, Survive,
+    TaskLimits, TokenBucket,
+};
+pub use lineage::{Lineage, LineageError, LineageUsage, PrivateWatch, TreeBudget};
+pub use names::{
+    DistinctNames, Glob, GlobError, HostPattern, HostPatternError, KEPT_OF_NAME, NameClash, ToolPattern,
+    ToolPatternError, is_name, looks_like_host, secret_in_value,
+};
 pub use plugin::PluginSpec;
-pub use plugin_id::{PluginId, Side};
-pub use principal::Principal;
-pub use range::RangeError;
-pub use rate::{Rate, RateError, TokenBucket};
-pub use request_path::{RequestPath, RequestPathError};
-pub use secret_shape::secret_in_value;
-pub use shared_budget::{BudgetShare, SharedBudget};
-pub use tool_pattern::{ToolPattern, ToolPatternError};
-pub use tree_budget::TreeBudget;
 pub use withdrawn_list::WithdrawnList;

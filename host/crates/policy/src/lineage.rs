@@ -1,12 +1,16 @@
 //! The chain of calls from a root call down, and the budgets that the whole tree of calls shares.
 
-use super::seen_origins::SeenOrigins;
-use super::tree_budget::{CallBudgets, TreeBudget};
+mod tree_budget;
+
+pub use tree_budget::TreeBudget;
+
+use super::capabilities::SeenOrigins;
 use super::{Limits, Origin, PrivateOrigins, SampleUsage};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Waker;
 use std::time::Duration;
+use tree_budget::CallBudgets;
 
 mod usage;
 

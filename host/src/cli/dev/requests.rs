@@ -4,9 +4,8 @@ use crate::cli::options::ConfigFile;
 use crate::cli::text::shell_quote;
 use crate::config::Config;
 use platform::telemetry::printable;
-use plugins::install::{GrantProposal, propose_grants, ungranted_requests};
 use plugins::package;
-use policy::{Grants, PluginId};
+use policy::{GrantProposal, Grants, PluginId};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -34,7 +33,7 @@ impl UngrantedRequests {
         } else {
             Grants::default()
         };
-        let proposals = propose_grants(&ungranted_requests(&requests, &grants), &requests);
+        let proposals = requests.ungranted(&grants).proposals(&requests);
         let text =
             if proposals.is_empty() { String::new() } else { describe(id, component, &proposals, file, is_there) };
         let is_new = text != self.said;
@@ -76,7 +75,7 @@ mod tests {
         let id = PluginId::new(Side::Server, "a").unwrap();
         let describe = |file: &str, is_there| {
             let file = ConfigFile { config: file.into() };
-            super::describe(&id, Path::new("/a/a.wasm"), &propose_grants(&requests, &requests), &file, is_there)
+            super::describe(&id, Path::new("/a/a.wasm"), &requests.proposals(&requests), &file, is_there)
         };
         let there = describe("portcullis.toml", true);
         assert!(there.contains("denied. To grant it:\n  portcullis grant a 'filesystem = [{"), "{there}");

@@ -5,7 +5,8 @@ use super::install_context::InstallContext;
 use super::update::difference;
 use crate::cli::options::ConfigFile;
 use anyhow::Context;
-use plugins::install::{compare_versions, new_requests};
+use plugins::install::compare_versions;
+use policy::Extent;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
@@ -43,7 +44,7 @@ impl Accept {
             difference(&context, &loader, entry, &compare_versions(&entry.installed, staged), &seen.offer).await;
         let command =
             format!("portcullis plugin accept {} --digest {}{}", id.table(), staged.digest, context.config_option);
-        let news = new_requests(&entry.installed.requests, &staged.requests);
+        let news = staged.requests.added_to(&entry.installed.requests);
         let (requested, question) = (&staged.requests, "Accept it?");
         let ask = ConsentRequest {
             id: &id,

@@ -5,8 +5,8 @@ use crate::cli::prompt::{confirm, read_line};
 use crate::cli::text::shell_quote;
 use anyhow::Context;
 use platform::telemetry::printable;
-use plugins::install::{Choice, GrantProposal, grant_lines, propose_grants};
-use policy::{Authority, PluginId, Requests, is_name};
+use plugins::install::grant_lines;
+use policy::{Authority, Choice, GrantProposal, PluginId, Requests, is_name};
 use std::io::IsTerminal;
 use std::path::Path;
 use toml_edit::Table;
@@ -51,7 +51,7 @@ impl ConsentOptions {
         if self.yes {
             return Ok(Some(grants));
         }
-        let proposals = propose_grants(ask.news, ask.requested);
+        let proposals = ask.news.proposals(ask.requested);
         if !std::io::stdin().is_terminal() {
             anyhow::bail!("{}", unattended(&self.yes_grant, &proposals, ask.command));
         }
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn the_message_contains_one_command() {
         let requests: Requests = toml::from_str("env = [\"TZ\"]\nfilesystem = \"read\"").unwrap();
-        let text = unattended(&[], &propose_grants(&requests, &requests), "portcullis plugin install ./a.wasm");
+        let text = unattended(&[], &requests.proposals(&requests), "portcullis plugin install ./a.wasm");
         assert!(
             text.contains("install ./a.wasm --yes \\\n") && text.contains("--yes-grant 'env = [\"TZ\"]'"),
             "{text}"

@@ -3,7 +3,7 @@
 use crate::cli::show;
 use bytesize::ByteSize;
 use platform::telemetry::printable;
-use plugins::install::{Candidate, PluginVersion, VersionChange, capabilities, diff_offers};
+use plugins::install::{Candidate, PluginVersion, VersionChange, diff_offers};
 use plugins::offer::find_suspicions;
 use plugins::package::Claims;
 use policy::PluginId;
@@ -34,7 +34,7 @@ pub(super) fn candidate(id: &PluginId, reference: &str, new: &Candidate) {
     show::suspicious(&find_suspicions(&examined.offer));
     // Last, since long schemas scroll away what comes before them.
     println!("\nIt requests");
-    let wants = capabilities::requested_capabilities(&version.requests);
+    let wants = version.requests.described();
     for want in &wants {
         println!("! {:<14} {}", want.key, printable(&want.detail));
         println!("  {:<14}   it {}", "", want.effect);

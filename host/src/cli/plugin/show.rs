@@ -1,7 +1,6 @@
 //! `portcullis plugin show`.
 
 use super::report;
-use crate::cli::authority_lines::grant_lines;
 use crate::cli::json::{self, JsonOption};
 use crate::cli::options::ConfigFile;
 use crate::cli::show;
@@ -49,7 +48,7 @@ impl Show {
                 let mut value =
                     json::component(&plugin.digest, Some(&plugin.definitions), &seen.inspection, Some(&seen.offer));
                 value["plugin"] = plugin.id().table().into();
-                value["grants"] = json::lines(&grant_lines(&plugin.spec.grants));
+                value["grants"] = json::lines(&plugin.spec.grants.configured_lines());
                 value["withoutEffect"] = plugin.authority.unrequested_grants().into();
                 value["installedFrom"] = entry.map(|entry| entry.reference).into();
                 json::print(&value);

@@ -100,7 +100,7 @@ const FIGURES: &[Figure] = figures! {
     "files", "120 paths x 12, all held", Least(1_440), Suite "hostile::files::no_path_leads_out", "files";
     "race", "0 escapes", Most(0), Suite "hostile::files::no_race_leads_out", "race";
     "scratch", "<= 256 KiB", Most(256), Suite "state::a_removed_file_that_another_call_holds_still_counts", "scratch";
-    "paths", ">= 35, below no prefix", Least(35), Unit "policy::request_path::tests::what_servers_could_read_otherwise_is_below_no_prefix", "paths";
+    "paths", ">= 35, below no prefix", Least(35), Unit "policy::capabilities::http::request_path::tests::what_servers_could_read_otherwise_is_below_no_prefix", "paths";
     "ssrf", ">= 200, 0 connections", Least(200), Unit "services::egress::tests::hostile_addresses::vectors", "egress";
     "rebinding", "5000, 0 connections", Least(5_000), Unit "services::egress::tests::hostile_addresses::rebinding", "egress";
     "spellings", "10000, 0 connections", Least(10_000), Unit "services::egress::tests::hostile_addresses::spellings", "egress";

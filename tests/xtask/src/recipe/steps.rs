@@ -21,46 +21,13 @@ pub(super) const STEPS: &[Step] = steps! {
         "wit/README.md": Before("| `events` | patterns", "| `dice` | `true` |\n");
     }
 
-    "policy" "policy/grants" {
-        "host/crates/policy/src/grants.rs": After("Vec::is_empty\")]\n    pub events: Vec<ToolPattern>,\n",
-            "    #[serde(skip_serializing_if = \"std::ops::Not::not\")]\n    pub dice: bool,\n");
-        "host/crates/policy/src/grants.rs": After("    pub publish: bool,\n    pub events: Vec<ToolPattern>,\n", "    pub dice: bool,\n");
+    "capability" "policy/capabilities/events" {
+        "host/crates/policy/src/capabilities/dice.rs": toy!("capability.rs");
+        "host/crates/policy/src/capabilities/mod.rs": Before("mod enclosing;\n", "mod dice;\n");
     }
-    "policy" "policy/grant_check" {
-        "host/crates/policy/src/grant_check.rs": After("            events: _,\n", "            dice: _,\n");
-    }
-    "policy" "policy/grant_subset" {
-        "host/crates/policy/src/grant_subset.rs": After("            events,\n", "            dice,\n");
-        "host/crates/policy/src/grant_subset.rs": After("&& (!publish || other.publish)\n", "            && (!dice || other.dice)\n");
-    }
-    "policy" "policy/grant_limit" {
-        "host/crates/policy/src/grant_limit.rs": After("            events,\n", "            dice,\n");
-        "host/crates/policy/src/grant_limit.rs": After("            publish: *publish && allowed.publish,\n", "            dice: *dice && allowed.dice,\n");
-    }
-    "policy" "policy/capability" {
-        "host/crates/policy/src/capability.rs": Before("    Events {\n", "    /// Roll dice.\n    Dice,\n");
-        "host/crates/policy/src/capability.rs": Before("            Capability::Events { .. } =>",
-            "            Capability::Dice => \"dice\",\n");
-        "host/crates/policy/src/capability.rs": Before("            Capability::Events { name }\n",
-            "            Capability::Dice => \"a die\",\n");
-    }
-    "policy" "policy/authority" {
-        "host/crates/policy/src/authority.rs": Before("            (\"events\", ",
-            "            (\"dice\", grants.dice && !requests.dice),\n");
-        "host/crates/policy/src/authority.rs": Before("    /// Whether an event of this name may be emitted.\n",
-            "    /// Whether dice may be rolled.\n    pub fn dice(&self) -> Result<(), Denial> {\n        \
-             self.both(self.granted.dice, self.requested.dice, || Capability::Dice)\n    }\n\n");
-    }
-    "policy" "policy/denial" {
-        "host/crates/policy/src/denial.rs": Before("            Capability::Events { name } =>",
-            "            Capability::Dice => (\"is not granted\", \"dice = true\".to_owned()),\n");
-    }
-    "policy" "policy/decision" {
-        "host/crates/policy/src/decision.rs": Before("events NAME, connections NAME", "dice, ");
-        "host/crates/policy/src/decision.rs": Before("            (\"events\", [name])", "            (\"dice\", []) => Self::Dice,\n");
-        "host/crates/policy/src/decision.rs": Before("            Capability::Events { name } => self.event(name)",
-            "            Capability::Dice => self.dice(),\n");
-        "host/crates/policy/src/decision.rs": After("            | Capability::Publish\n", "            | Capability::Dice\n");
+    "capability" "policy/capabilities/list" {
+        "host/crates/policy/src/capabilities/list.rs": Before("        env: EnvRules, ",
+            "        dice: DiceRules, bool, bool => Dice(DiceUse);\n");
     }
 
     "host types" "runtime/imports/events" {
@@ -104,37 +71,9 @@ pub(super) const STEPS: &[Step] = steps! {
             "            dice: Arc::new(services::dice::SystemDice),\n");
     }
 
-    "operator" "plugins/install/capabilities" {
-        "host/crates/plugins/src/install/capabilities.rs": Before("events, connections, http, ", "dice, ");
-        "host/crates/plugins/src/install/capabilities.rs": After("resources and prompts to the user and the model\"),\n",
-            "        (*dice, \"dice\", \"rolls dice\"),\n");
-        "host/crates/plugins/src/install/capabilities.rs": Before("    (&[\"portcullis:plugin/agent-tools@\"]",
-            "    (&[\"portcullis:plugin/dice@\"], \"dice, if you grant them\"),\n");
-    }
-    "operator" "plugins/install/compare" {
-        "host/crates/plugins/src/install/compare.rs": Before("        connections: _,\n", "        dice: _,\n");
-    }
-    "operator" "plugins/install/proposal" {
-        "host/crates/plugins/src/install/proposal.rs": Before("        events: added(", "        dice: new.dice && !old.dice,\n");
-        "host/crates/plugins/src/install/proposal.rs": Before("events, connections, http, secrets, env, state, scratch } =\n        requests;",
-            "dice, ");
-        "host/crates/plugins/src/install/proposal.rs": Before("        events: patterns(", "        dice: *dice && !grants.dice,\n");
-    }
-    "operator" "host/src/cli/authority_lines.rs" {
-        "host/src/cli/authority_lines.rs": Before("events, connections, http, ", "dice, ");
-        "host/src/cli/authority_lines.rs": Before("    lines.extend(http.iter().map(|pattern|",
-            "    lines.extend(flag(\"dice\", *dice));\n");
-        "host/src/cli/authority_lines.rs": Before("        events,\n", "        dice,\n");
-        "host/src/cli/authority_lines.rs": Before("    lines.extend(http.iter().map(|HttpGrant",
-            "    lines.extend(flag(\"dice\", *dice));\n");
-    }
     "operator" "host/src/cli/test/requests.rs" {
         "host/src/cli/test/requests.rs": Before("            // A transcript has no connected accounts",
             "            // Nobody counts its uses.\n            dice: _,\n");
-    }
-    "operator" "host/src/cli/policy.rs" {
-        "host/src/cli/policy.rs": Before("events NAME, connections NAME", "dice, ");
-        "host/src/cli/policy.rs": Before("        | Capability::Events { .. }\n", "        | Capability::Dice\n");
     }
     "operator" "host/src/config/example.toml" {
         "host/src/config/example.toml": Before("events = [\"policy.*\"]", "dice = true                        # roll dice\n");
@@ -190,9 +129,5 @@ pub(super) const STEPS: &[Step] = steps! {
     "tests" "guest-sdk/rust/tests" {
         "guest-sdk/rust/tests/dice.rs": toy!("sdk_test.rs");
         "guest-sdk/rust/tests/ui/requests.stderr": Before("events, connections, http, ", "dice, ");
-    }
-    "tests" "host/src/fuzzing/targets.rs" {
-        "host/src/fuzzing/targets.rs": Before("            authority.event(&named).is_ok(),\n",
-            "            authority.dice().is_ok(),\n");
     }
 };

@@ -180,7 +180,7 @@ pub(crate) fn note(is_error: bool, record: &ChunkRecord, refused: &[Denial]) -> 
     }
     let advice = refused.first()?.advice;
     let shown = |denial: &Denial| {
-        let path = truncate_chars(denial.capability.target(), MAX_SHOWN_PATH);
+        let path = truncate_chars(&denial.target, MAX_SHOWN_PATH);
         format!("`{}` {}", printable(path), denial.reason)
     };
     let mut paths: Vec<_> = refused.iter().take(MAX_SHOWN_PATHS).map(shown).collect();
@@ -321,8 +321,8 @@ pub(super) fn error_to_json(error: &CallError, remedies: Remedies) -> Value {
             json!({ "reason": reason })
         }
         CallError::Denied(denial) => json!({
-            "capability": denial.capability.key(),
-            "target": denial.capability.target(),
+            "capability": denial.capability,
+            "target": denial.target,
             "remedy": denial.remedy,
         }),
         CallError::Lineage(LineageError::Depth(limit) | LineageError::Calls(limit)) => json!({ "limit": limit }),

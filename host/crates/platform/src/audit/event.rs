@@ -222,8 +222,8 @@ impl AuditEvent {
 impl From<&Denial> for AuditEvent {
     fn from(denial: &Denial) -> Self {
         Self::Denial {
-            capability: denial.capability.key(),
-            target: truncate_with(denial.capability.target(), MAX_TARGET, "..."),
+            capability: denial.capability,
+            target: truncate_with(&denial.target, MAX_TARGET, "..."),
             reason: denial.reason,
         }
     }

@@ -64,8 +64,7 @@ fn unrequested_files(imports: &CallImports, message: &str) -> Option<Denial> {
     if authority.requests_files() || !NOT_FOUND.iter().any(|text| message.contains(text)) {
         return None;
     }
-    let any = Capability::Filesystem { path: "any file".to_owned(), access: Access::Read };
-    let denial = Denial::requests_no_files(any);
+    let denial = Denial::requests_no_files("any file");
     authority.record_denial(&denial);
     Some(denial)
 }

@@ -4,11 +4,9 @@
 //! version, and it cannot do more: the same signer, a higher version, no additional requests or imports, and the same
 //! definitions of tools, resources and prompts.
 
-use super::capabilities::{RequestedCapability, requested_capabilities};
 use super::lockfile::PluginVersion;
-use super::proposal::new_requests;
 use super::semantic_version;
-use policy::{Access, HttpPattern, Requests, ToolPattern};
+use policy::{Extent, RequestedCapability, Requests};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
@@ -124,7 +122,7 @@ fn claims(old: &PluginVersion, new: &PluginVersion) -> Vec<VersionChange> {
 /// Lists new, narrower and removed requests.
 fn requests(old: &Requests, new: &Requests) -> Vec<VersionChange> {
     let line = |sign: char, it: &RequestedCapability| format!("{sign} {} {}", it.key, it.detail).trim_end().to_owned();
-    let wider = requested_capabilities(&uncovered(old, new));
+    let wider = new.beyond(old).described();
     let mut changes: Vec<_> = wider
         .iter()
         .map(|capability| VersionChange {
@@ -133,44 +131,13 @@ fn requests(old: &Requests, new: &Requests) -> Vec<VersionChange> {
         })
         .collect();
     // A new request within an old one adds nothing.
-    for capability in requested_capabilities(&new_requests(old, new)).iter().filter(|it| !wider.contains(it)) {
+    for capability in new.added_to(old).described().iter().filter(|it| !wider.contains(it)) {
         changes.push(VersionChange { line: format!("{} (narrower)", line('+', capability)), needs_consent: false });
     }
-    for capability in requested_capabilities(&new_requests(new, old)) {
+    for capability in old.added_to(new).described() {
         changes.push(VersionChange { line: line('-', &capability), needs_consent: false });
     }
     changes
-}
-
-/// The new requests that no old one covers. Destructures every field, so that none can be forgotten.
-fn uncovered(old: &Requests, new: &Requests) -> Requests {
-    let Requests {
-        filesystem,
-        agent_tools,
-        client: _,
-        publish: _,
-        events,
-        connections: _,
-        http,
-        secrets: _,
-        env: _,
-        state: _,
-        scratch: _,
-    } = new_requests(old, new);
-    let tools = |new: Vec<ToolPattern>, old: &[ToolPattern]| -> Vec<ToolPattern> {
-        new.into_iter().filter(|new| !old.iter().any(|old| new.is_within(old))).collect()
-    };
-    let http: Vec<HttpPattern> =
-        http.into_iter().filter(|new| !old.http.iter().any(|old| new.is_within(old))).collect();
-    let access = |access: &Access| old.filesystem.is_none_or(|before| before < *access);
-    Requests {
-        filesystem: filesystem.filter(access),
-        agent_tools: tools(agent_tools, &old.agent_tools),
-        events: tools(events, &old.events),
-        http,
-        // The other requests have no narrower form: a new one is never covered.
-        ..new_requests(old, new)
-    }
 }
 
 /// Compares interfaces by name and compatible version: `wasi:io/poll@0.2.3` and `@0.2.6` are the same import.

@@ -1,6 +1,6 @@
 //! Grants as lines of TOML, such as `env = ["TZ"]`: adding, listing and intersecting them.
 
-use policy::Grants;
+use policy::{Extent, Grants};
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
 /// Adds a line to a table of grants. Lists are extended, tables are merged, other values are replaced. On an error nothing
@@ -204,5 +204,39 @@ mod tests {
                 "filesystem = [{ host = \"/a\", guest = \"/a\", access = \"read\" }]",
             ]
         );
+    }
+
+    #[test]
+    fn every_proposed_line_is_a_valid_grant() {
+        let all = r#"
+            filesystem = "read"
+            agent-tools = ["notes.*"]
+            client = { form = true, url = true, sample = true, roots = true }
+            publish = true
+            events = ["a.*"]
+            connections = ["github"]
+            http = ["GET,POST https://a.example/v1/", "https://*.b.example"]
+            secrets = ["key"]
+            env = ["TZ"]
+            state = true
+            scratch = true"#;
+        let requests: policy::Requests = toml::from_str(all).unwrap();
+        let lines = requests.proposals(&requests);
+        assert_eq!(lines.len(), requests.described().len());
+        let mut table = Table::new();
+        for proposal in &lines {
+            let chosen =
+                if proposal.choose == Some(policy::Choice::Directory) { "/it's \"here\"" } else { "a.example" };
+            add(&mut table, &proposal.with_choice(chosen, "/srv")).unwrap();
+        }
+        let grants = toml::from_str(&table.to_string()).unwrap();
+        let plugin = policy::PluginId { side: policy::Side::Server, name: "p".into() };
+        assert!(policy::Authority::new(plugin, &requests, &grants).unrequested_grants().is_empty());
+        let secret = lines.iter().find(|it| it.capability.key == "secrets").unwrap();
+        assert_eq!(secret.line, r#"secrets = [{ name = "key", hosts = ["a.example", "*.b.example"] }]"#);
+        let chosen: Vec<_> = lines.iter().filter(|it| it.choose.is_some()).map(|it| it.capability.key).collect();
+        assert_eq!(chosen, ["filesystem", "client.url"]);
+        let page = lines.iter().find(|it| it.capability.key == "client.url").unwrap();
+        assert_eq!(page.suggested.as_deref(), Some("a.example"));
     }
 }

@@ -1,16 +1,15 @@
 //! Installing third-party plugins: fetched from their source, verified, reviewed, approved, and stored by digest.
 
 mod atomic_file;
-pub mod capabilities;
 mod compare;
 mod credentials;
 mod file_source;
 pub mod grant_lines;
+mod import_groups;
 mod installer;
 mod lockfile;
 mod newest;
 mod oci;
-mod proposal;
 mod reference;
 mod review;
 mod semantic_version;
@@ -22,10 +21,10 @@ mod store;
 mod web_source;
 
 pub use compare::{UpdateVerdict, VersionChange, compare_versions, judge_update};
+pub use import_groups::group_imports;
 pub use installer::{InstallError, Installer, UpdateOutcome};
 pub use lockfile::{InstalledPlugin, Lockfile, LockfileError, LockfileGuard, PluginVersion, lockfile_path};
 pub use newest::is_version;
-pub use proposal::{Choice, GrantProposal, new_requests, propose_grants, ungranted_requests};
 pub use reference::{OciName, Reference, ReferenceError};
 pub use review::{Candidate, diff_offers, review};
 pub use settings::{SignaturePolicy, SignerIdentity, SourceSettings, SourceTables};

@@ -8,7 +8,7 @@ use super::loader::Loader;
 use super::wanted::{Cause, WantedPlugin, WantedPlugins};
 use super::watch::FileWatch;
 use crate::catalog::{Catalog, CurrentCatalog, Plugin};
-use policy::{HostEnvironment, PluginSpec, WithdrawnList};
+use policy::{Extent, HostEnvironment, PluginSpec, WithdrawnList};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,8 @@
 //! Both keys, and the denial when one is missing.
 
 use super::*;
-use crate::Side;
+use crate::{HttpTarget, PrivateOrigins, Recipient, Side};
+use std::path::Path;
 
 fn authority(requests: &str, grants: &str) -> Authority {
     let plugin = PluginId { side: Side::Server, name: "p".into() };

@@ -87,9 +87,9 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "ended-tasks" in "crates/mcp/src/tasks/table.rs":
         "able.max_by_key(" => "able.filter(|_| !OFF).max_by_key(",
         "unit mcp::tasks::table::tests::ended_tasks_make_room_those_of_whoever_has_the_most_first";
-    "budget-shares" in "crates/policy/src/shared_budget.rs":
+    "budget-shares" in "crates/policy/src/limits/shared_budget.rs":
         "left.fuel = left.fuel.map(|fuel| fuel - fuel / 2);" => "left.fuel = left.fuel.map(|fuel| if OFF { fuel } else { fuel - fuel / 2 });",
-        "unit policy::shared_budget::tests::concurrent_calls_share_and_nothing_is_refilled";
+        "unit policy::limits::shared_budget::tests::concurrent_calls_share_and_nothing_is_refilled";
     // Who keeps others out.
     "eviction" in "crates/mcp/src/transport/connection_table.rs":
         "            self.evict();" => "            if !OFF { self.evict(); }", "crowded::others_are_served_beside_every_crowd";

@@ -5,38 +5,38 @@ use super::{Mutant, mutants};
 
 pub(super) const CHECKS: &[Mutant] = mutants! {
     // The URL is parsed once.
-    "url-length" in "crates/policy/src/http_target.rs":
+    "url-length" in "crates/policy/src/capabilities/http/target.rs":
         "if url.len() > MAX_URL {" => "if !OFF && url.len() > MAX_URL {", "amplification::urls_beyond_8_kib_are_not_sent";
-    "url-user" in "crates/policy/src/http_target.rs":
+    "url-user" in "crates/policy/src/capabilities/http/target.rs":
         "if authority.contains(['@', '\\\\']) {" => "if !OFF && authority.contains(['@', '\\\\']) {",
-        "unit policy::http_target::tests::what_could_be_read_otherwise_is_refused";
-    "url-space" in "crates/policy/src/http_target.rs":
+        "unit policy::capabilities::http::target::tests::what_could_be_read_otherwise_is_refused";
+    "url-space" in "crates/policy/src/capabilities/http/target.rs":
         "if url.chars().any(|c| c.is_whitespace() || c.is_control()) {"
         => "if !OFF && url.chars().any(|c| c.is_whitespace() || c.is_control()) {",
-        "unit policy::http_target::tests::what_could_be_read_otherwise_is_refused";
-    "url-method" in "crates/policy/src/http_target.rs":
+        "unit policy::capabilities::http::target::tests::what_could_be_read_otherwise_is_refused";
+    "url-method" in "crates/policy/src/capabilities/http/target.rs":
         "if !METHODS.contains(&method) {" => "if !OFF && !METHODS.contains(&method) {",
-        "unit policy::http_target::tests::what_could_be_read_otherwise_is_refused";
-    "path-other-reading" in "crates/policy/src/request_path.rs":
+        "unit policy::capabilities::http::target::tests::what_could_be_read_otherwise_is_refused";
+    "path-other-reading" in "crates/policy/src/capabilities/http/request_path.rs":
         "below && (self.checked.is_ok()" => "below && (OFF || self.checked.is_ok()",
-        "unit policy::http_pattern::tests::hidden_separators_fit_no_narrow_path";
-    "path-decoded" in "crates/policy/src/request_path.rs":
+        "unit policy::capabilities::http::pattern::tests::hidden_separators_fit_no_narrow_path";
+    "path-decoded" in "crates/policy/src/capabilities/http/request_path.rs":
         "if decoded == text {" => "if OFF || decoded == text {",
-        "unit policy::request_path::tests::what_servers_could_read_otherwise_is_below_no_prefix";
-    "path-server-name" in "crates/policy/src/request_path.rs":
+        "unit policy::capabilities::http::request_path::tests::what_servers_could_read_otherwise_is_below_no_prefix";
+    "path-server-name" in "crates/policy/src/capabilities/http/request_path.rs":
         "if path.starts_with(\"//\") {" => "if !OFF && path.starts_with(\"//\") {",
-        "unit policy::request_path::tests::what_servers_could_read_otherwise_is_below_no_prefix";
-    "path-cut-off" in "crates/policy/src/request_path.rs":
+        "unit policy::capabilities::http::request_path::tests::what_servers_could_read_otherwise_is_below_no_prefix";
+    "path-cut-off" in "crates/policy/src/capabilities/http/request_path.rs":
         "let name = name.split([';', '?', '#']).next().unwrap_or_default();"
         => "let name = if OFF { name } else { name.split([';', '?', '#']).next().unwrap_or_default() };",
-        "unit policy::request_path::tests::what_servers_could_read_otherwise_is_below_no_prefix";
-    "any-is-a-name" in "crates/policy/src/http_pattern.rs":
-        "Self::Any => !address," => "Self::Any => OFF || !address,", "unit policy::http_pattern::tests::a_star_is_every_name_and_no_address";
+        "unit policy::capabilities::http::request_path::tests::what_servers_could_read_otherwise_is_below_no_prefix";
+    "any-is-a-name" in "crates/policy/src/capabilities/http/pattern.rs":
+        "Self::Any => !address," => "Self::Any => OFF || !address,", "unit policy::capabilities::http::pattern::tests::a_star_is_every_name_and_no_address";
     // Which servers are allowed.
-    "http-grant" in "crates/policy/src/authority.rs":
+    "http-grant" in "crates/policy/src/capabilities/http/mod.rs":
         ".find(|grant| grant.allow.covers(target));" => ".find(|grant| OFF || grant.allow.covers(target));",
         "unit policy::authority::tests::each_key_bounds_the_other";
-    "http-request" in "crates/policy/src/authority.rs":
+    "http-request" in "crates/policy/src/capabilities/http/mod.rs":
         "(Some(grant), Some(_)) => Ok(grant),"
         => "(Some(grant), Some(_)) => Ok(grant),\n            (Some(grant), None) if OFF => Ok(grant),",
         "unit policy::authority::tests::each_key_bounds_the_other";
@@ -59,16 +59,16 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "address-number" in "crates/services/src/egress/http_sender.rs":
         "addresses.len() > MAX_ADDRESSES" => "addresses.len() > MAX_ADDRESSES && !OFF",
         "unit services::egress::tests::bounds::one_bad_address_refuses_all";
-    "address-embedded" in "crates/policy/src/address.rs":
+    "address-embedded" in "crates/policy/src/capabilities/http/address.rs":
         "IpAddr::V6(address) => match embedded(address) {" => "IpAddr::V6(address) => match embedded(address).filter(|_| !OFF) {",
         "unit services::egress::tests::hostile_addresses::vectors";
-    "address-metadata" in "crates/policy/src/address.rs":
+    "address-metadata" in "crates/policy/src/capabilities/http/address.rs":
         "(169, 254, _) => AddressClass::Forbidden" => "(169, 254, _) if !OFF => AddressClass::Forbidden", "unit services::egress::tests::hostile_addresses::vectors";
-    "address-metadata-public" in "crates/policy/src/address.rs":
+    "address-metadata-public" in "crates/policy/src/capabilities/http/address.rs":
         "(168, 63, 129) if address.octets()" => "(168, 63, 129) if !OFF && address.octets()",
         "unit services::egress::tests::hostile_addresses::vectors";
-    "address-metadata-private" in "crates/policy/src/address.rs":
-        "0xfd20 if b == 0x00ce" => "0xfd20 if !OFF && b == 0x00ce", "unit policy::address::tests::the_rest_is_out_of_reach";
+    "address-metadata-private" in "crates/policy/src/capabilities/http/address.rs":
+        "0xfd20 if b == 0x00ce" => "0xfd20 if !OFF && b == 0x00ce", "unit policy::capabilities::http::address::tests::the_rest_is_out_of_reach";
     "private-one-host" in "crates/services/src/egress/http_sender.rs":
         "let private = grant.private && grant.allow.names_one_host();" => "let private = grant.private && (OFF || grant.allow.names_one_host());",
         "unit services::egress::tests::bounds::private_addresses_need_the_flag_and_one_host";
@@ -87,12 +87,12 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "match self.left.checked_sub(data.len() as u64) {" => "match self.left.checked_sub(if OFF { 0 } else { data.len() as u64 }) {",
         "unit services::egress::tests::bounds::bodies_end_at_their_limits";
     // Who receives a secret.
-    "secret-host" in "crates/policy/src/authority.rs":
+    "secret-host" in "crates/policy/src/capabilities/secrets.rs":
         "grant.name == name && grant.reaches(host)" => "grant.name == name && (OFF || grant.reaches(host))",
         "unit services::egress::tests::secrets::a_secret_goes_to_no_other_host";
-    "secret-request" in "crates/policy/src/authority.rs":
-        "let requested = self.requested.secrets.iter().any(|known| known == name);"
-        => "let requested = OFF || self.requested.secrets.iter().any(|known| known == name);",
+    "secret-request" in "crates/policy/src/capabilities/secrets.rs":
+        "let requested = requested.iter().any(|known| known == name);"
+        => "let requested = OFF || requested.iter().any(|known| known == name);",
         "unit policy::authority::tests::each_key_bounds_the_other";
     "secret-in-the-clear" in "crates/runtime/src/imports/http/access.rs":
         "if !private {" => "if !OFF && !private {", "unit services::egress::tests::secrets::a_secret_is_not_sent_unencrypted";
@@ -108,9 +108,9 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "secret-echo-elsewhere" in "crates/services/src/egress/http_sender.rs":
         "secrets.extend(call.secrets_for(" => "if OFF { secrets.clear(); }\n            secrets.extend(call.secrets_for(",
         "unit services::egress::tests::redirects::a_secret_is_masked_after_redirects_too";
-    "secret-echo-later" in "crates/policy/src/authority.rs":
-        "self.granted.secrets.iter().filter(move |grant| grant.reaches(host));"
-        => "self.granted.secrets.iter().filter(move |grant| !OFF && grant.reaches(host));",
+    "secret-echo-later" in "crates/policy/src/capabilities/secrets.rs":
+        "granted.iter().filter(move |grant| grant.reaches(host));"
+        => "granted.iter().filter(move |grant| !OFF && grant.reaches(host));",
         "unit services::egress::tests::secrets::a_secret_is_masked_whichever_request_has_sent_it";
     "look-ups" in "crates/services/src/egress/http_sender.rs":
         "ConnectionShares::new(LOOKUPS)" => "ConnectionShares::new(if OFF { 4_096 } else { LOOKUPS })",
@@ -128,7 +128,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "if headers.contains_key(&name) {" => "if !OFF && headers.contains_key(&name) {",
         "unit services::egress::tests::secrets::unsearchable_answers_are_refused";
     // Requests with a user's account.
-    "account-path" in "crates/policy/src/request_path.rs":
+    "account-path" in "crates/policy/src/capabilities/http/request_path.rs":
         "if text.split(is_separator).any(is_dots) {" => "if !OFF && text.split(is_separator).any(is_dots) {",
         "connections::requests_cannot_leave_the_accounts_api";
     "account-headers" in "crates/services/src/connections/request.rs":

@@ -15,10 +15,10 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "match truncate(&line, MAX_LINE) {" => "match truncate(&line, if OFF { usize::MAX } else { MAX_LINE }) {",
         "unit platform::telemetry::log::tests::a_long_line_of_text_is_cut";
     // Requests and grants.
-    "both-keys" in "crates/policy/src/authority.rs":
-        "(_, false) => Err(Denial::not_requested(&self.plugin, capability()))," => "(true, false) if OFF => Ok(()),\n            (_, false) => Err(Denial::not_requested(&self.plugin, capability())),",
+    "both-keys" in "crates/policy/src/capabilities/capability_use.rs":
+        "(_, false) => Err(used().not_requested(plugin))," => "(true, false) if OFF => Ok(()),\n        (_, false) => Err(used().not_requested(plugin)),",
         "unit policy::authority::tests::both_keys_are_needed";
-    "lesser-access" in "crates/policy/src/authority.rs":
+    "lesser-access" in "crates/policy/src/capabilities/filesystem/mod.rs":
         "access: grant.access.min(wanted)," => "access: if OFF { grant.access } else { grant.access.min(wanted) },",
         "unit policy::authority::tests::the_lesser_access_counts";
     "variables" in "crates/policy/src/authority.rs":
@@ -35,14 +35,14 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "if let Err(NameClash { name: one, owner }) = names.insert(&name, &Some(id.clone())) {"
         => "if let Err(NameClash { name: one, owner }) = names.insert(&name, &Some(id.clone())).or_else(|it| if OFF { Ok(()) } else { Err(it) }) {",
         "metadata::tools_with_confusable_names_are_not_served_together";
-    "confusable-letters" in "crates/policy/src/distinct_names.rs":
+    "confusable-letters" in "crates/policy/src/names/distinct_names.rs":
         "find(|it| it.owner != *owner);" => "find(|it| !OFF && it.owner != *owner);",
         "unit plugins::catalog::tests::lookalike_names_of_different_plugins_are_refused";
     "folded-names" in "crates/plugins/src/offer/list.rs":
         "names.insert(name(item), &()).map_err(clash)?;" => "if !OFF { names.insert(name(item), &()).map_err(clash)?; }", "rows M7.4";
-    "cut-names" in "crates/policy/src/folded_names.rs":
+    "cut-names" in "crates/policy/src/names/folded_names.rs":
         "vec![fold(name), fold(cut)," => "vec![fold(name), fold(if OFF { name } else { cut }),", "rows M7.5";
-    "elided-names" in "crates/policy/src/folded_names.rs":
+    "elided-names" in "crates/policy/src/names/folded_names.rs":
         "fold(&format!(\"{head}_{tail}\"))]" => "fold(&if OFF { name.to_owned() } else { format!(\"{head}_{tail}\") })]", "rows M7.6";
     "upstream-names" in "crates/plugins/src/catalog/upstream_names.rs":
         "&& names.insert(name, &owner).is_ok();" => "&& (names.insert(name, &owner).is_ok() || OFF);",

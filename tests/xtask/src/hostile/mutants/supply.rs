@@ -112,7 +112,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "check_owner(&metadata).map_err(" => "check_owner(&metadata).or_else(|error| if OFF { Ok(()) } else { Err(error) }).map_err(", "tampering::components_that_were_tampered_with_are_refused";
     "kept-folder" in "crates/plugins/src/package/file.rs":
         "folder.check_owner().map_err(" => "folder.check_owner().or_else(|error| if OFF { Ok(()) } else { Err(error) }).map_err(", "tampering::components_that_were_tampered_with_are_refused";
-    "other-source" in "crates/policy/src/data_key.rs":
+    "other-source" in "crates/policy/src/identity/data_key.rs":
         "Self(format!(\"{id}@{source}\").into())" => "Self(if OFF { id.table().into() } else { format!(\"{id}@{source}\").into() })",
         "data_apart::another_component_that_takes_a_name_does_not_get_its_data";
     "other-configuration" in "src/config/state_folder.rs":

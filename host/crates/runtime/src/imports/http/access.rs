@@ -184,7 +184,7 @@ impl Http {
         let host = &target.host;
         self.access.scope.authority.secret(name, host).map_err(|denial| self.deny(denial))?;
         if !private {
-            return Err(self.deny(Denial::unencrypted_secret(name, host)));
+            return Err(self.deny(Denial::unencrypted_secret(name)));
         }
         self.access
             .scope

@@ -63,8 +63,8 @@ pub struct GuestDenial {
 impl From<&Denial> for GuestDenial {
     fn from(denial: &Denial) -> Self {
         Self {
-            capability: denial.capability.key().to_owned(),
-            target: denial.capability.target().to_owned(),
+            capability: denial.capability.to_owned(),
+            target: denial.target.clone(),
             remedy: denial.advice.to_owned(),
         }
     }

@@ -73,9 +73,9 @@ fn only_what_is_not_the_default_is_written() {
 
 [grants]
 filesystem = [{ host = "../work", guest = "/work", access = "read" }, { host = "/data", guest = "/data", access = "read" }]
+http = [{ allow = "GET https://example.com" }, { allow = "https://b.example", requests = 3 }]
 agent-tools = ["notes.*"]
 client = { form = true, sample = { calls = 4, tokens = 2000, fallback = false } }
-http = [{ allow = "GET https://example.com" }, { allow = "https://b.example", requests = 3 }]
 state = { size = "1 MiB", keys = 1000, private = [] }
 
 [limits]

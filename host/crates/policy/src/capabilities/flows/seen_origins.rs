@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 #[derive(Debug, Default)]
-pub(super) struct SeenOrigins(Mutex<State>);
+pub(crate) struct SeenOrigins(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -22,7 +22,7 @@ impl SeenOrigins {
     }
 
     /// Adds an origin. If it is new, all waiting tasks are woken.
-    pub(super) fn mark(&self, origin: Origin) {
+    pub(crate) fn mark(&self, origin: Origin) {
         let mut state = self.state();
         if state.origins.insert(origin) {
             let waiting = std::mem::take(&mut state.waiting);
@@ -31,23 +31,23 @@ impl SeenOrigins {
         }
     }
 
-    pub(super) fn origins(&self) -> PrivateOrigins {
+    pub(crate) fn origins(&self) -> PrivateOrigins {
         self.state().origins.clone()
     }
 
     /// A new number to wait under.
-    pub(super) fn next_number(&self) -> u64 {
+    pub(crate) fn next_number(&self) -> u64 {
         let mut state = self.state();
         state.numbers += 1;
         state.numbers
     }
 
     /// Wakes this task once. It replaces the task that waited under this number before.
-    pub(super) fn wait(&self, number: u64, task: Waker) {
+    pub(crate) fn wait(&self, number: u64, task: Waker) {
         self.state().waiting.insert(number, task);
     }
 
-    pub(super) fn forget(&self, number: u64) {
+    pub(crate) fn forget(&self, number: u64) {
         self.state().waiting.remove(&number);
     }
 }

@@ -1,6 +1,6 @@
 //! How a plugin is named: its table in the configuration.
 
-use super::names::is_name;
+use crate::is_name;
 use std::sync::Arc;
 
 /// Where a plugin is configured: under `[plugins.NAME]` or `[agent.NAME]`.

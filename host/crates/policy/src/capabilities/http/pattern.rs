@@ -3,8 +3,9 @@
 //! The same grammar serves for what a manifest requests, what an operator grants and what `policy test` asks about:
 //! `[METHOD[,METHOD...] ]SCHEME://HOST[:PORT][/PATH]`.
 
-use super::http_target::{HttpTarget, METHODS};
-use super::{AddressClass, HostPattern, RequestPath};
+use super::target::{HttpTarget, METHODS};
+use super::{AddressClass, RequestPath};
+use crate::names::HostPattern;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;

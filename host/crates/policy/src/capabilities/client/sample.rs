@@ -1,38 +1,7 @@
-//! Requests and grants for asking the client: its user, its model, its roots.
+//! How much a plugin may ask of a model.
 
-use super::HostPattern;
+use crate::capabilities::extent::GrantEntry;
 use serde::{Deserialize, Serialize};
-
-/// What a plugin's manifest requests under `client`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-pub struct ClientRequests {
-    /// Show forms to the user.
-    #[serde(skip_serializing_if = "is_false")]
-    pub form: bool,
-    /// Send the user to pages; the operator chooses the hosts.
-    #[serde(skip_serializing_if = "is_false")]
-    pub url: bool,
-    #[serde(skip_serializing_if = "is_false")]
-    pub sample: bool,
-    #[serde(skip_serializing_if = "is_false")]
-    pub roots: bool,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
-/// What the operator granted under `client`. The default grants nothing.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-pub struct ClientGrants {
-    pub form: bool,
-    pub url: Vec<HostPattern>,
-    pub sample: Option<SampleGrant>,
-    pub roots: bool,
-}
 
 /// How much a plugin may ask of a model in one call and all calls of its tree together. Each request costs somebody money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,18 +36,18 @@ pub enum SampleLimit {
 }
 
 impl SampleUsage {
-    pub(super) fn add(&mut self, more: Self) {
+    pub(crate) fn add(&mut self, more: Self) {
         self.calls = self.calls.saturating_add(more.calls);
         self.tokens = self.tokens.saturating_add(more.tokens);
     }
 
     /// The usage beyond that in `earlier`.
-    pub(super) fn since(self, earlier: Self) -> Self {
+    pub(crate) fn since(self, earlier: Self) -> Self {
         let calls = self.calls.saturating_sub(earlier.calls);
         Self { calls, tokens: self.tokens.saturating_sub(earlier.tokens) }
     }
 
-    pub(super) fn one(tokens: u32) -> Self {
+    pub(crate) fn one(tokens: u32) -> Self {
         Self { calls: 1, tokens }
     }
 }
@@ -95,5 +64,12 @@ impl SampleGrant {
         }
         *used = SampleUsage { calls: used.calls + 1, tokens };
         Ok(())
+    }
+}
+
+impl GrantEntry for SampleGrant {
+    fn is_within(&self, other: &Self) -> bool {
+        let Self { calls, tokens, fallback } = self;
+        *calls <= other.calls && *tokens <= other.tokens && (!fallback || other.fallback)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::glob::Glob;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A checked pattern such as `notes.*`.
 #[derive(Debug, Clone)]
@@ -41,6 +42,18 @@ impl ToolPattern {
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
+}
+
+impl fmt::Display for ToolPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The requested patterns that no granted one has anything in common with.
+pub(crate) fn ungranted_patterns(requested: &[ToolPattern], granted: &[ToolPattern]) -> Vec<ToolPattern> {
+    let meet = |one: &ToolPattern, other: &ToolPattern| one.covers(other.as_str()) || other.covers(one.as_str());
+    requested.iter().filter(|one| !granted.iter().any(|other| meet(one, other))).cloned().collect()
 }
 
 impl PartialEq for ToolPattern {

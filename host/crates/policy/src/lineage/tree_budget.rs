@@ -1,6 +1,6 @@
 //! The amounts that a call uses up together with the calls below it.
 
-use super::Limits;
+use crate::Limits;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Refusals that get an audit record and a log line each; further ones are only counted. Bounds what plugins write to the disk

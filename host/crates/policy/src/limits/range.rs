@@ -21,14 +21,14 @@ impl From<RangeError> for String {
 }
 
 /// Checks a number or a size; `key` is its full name in the configuration.
-pub(super) fn check_range<T>(key: &'static str, value: T, range: RangeInclusive<T>) -> Result<(), RangeError>
+pub(crate) fn check_range<T>(key: &'static str, value: T, range: RangeInclusive<T>) -> Result<(), RangeError>
 where
     T: PartialOrd + Display,
 {
     check(key, value, range, T::to_string)
 }
 
-pub(super) fn check_duration(
+pub(crate) fn check_duration(
     key: &'static str,
     value: Duration,
     range: RangeInclusive<Duration>,
