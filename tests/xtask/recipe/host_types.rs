@@ -26,6 +26,15 @@ pub trait DiceRoller: Send + Sync {
     fn roll(&self, sides: u32) -> Result<u32, RollError>;
 }
 
+/// A host without dice.
+pub(super) struct NoDice;
+
+impl DiceRoller for NoDice {
+    fn roll(&self, _sides: u32) -> Result<u32, RollError> {
+        Err(RollError::Invalid("there are no dice here".into()))
+    }
+}
+
 /// One call's access to dice.
 pub struct Dice<'a> {
     scope: &'a CallScope,

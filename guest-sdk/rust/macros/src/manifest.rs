@@ -15,18 +15,7 @@ pub(crate) struct Options {
     version: Option<LitStr>,
     description: Option<LitStr>,
     survive: Option<LitStr>,
-    filesystem: Option<LitStr>,
-    agent_tools: Vec<LitStr>,
-    /// Keys of the manifest's `client`.
-    client: Vec<String>,
-    publish: bool,
-    events: Vec<LitStr>,
-    connections: Vec<LitStr>,
-    http: Vec<LitStr>,
-    secrets: Vec<LitStr>,
-    env: Vec<LitStr>,
-    state: bool,
-    scratch: bool,
+    requests: Map<String, Value>,
 }
 
 impl Options {
@@ -64,61 +53,25 @@ impl Options {
     }
 
     fn request(&mut self, meta: &ParseNestedMeta) -> syn::Result<()> {
-        match meta.path.get_ident().map(ToString::to_string).as_deref() {
-            Some("filesystem") => self.filesystem = Some(access(meta.value()?.parse()?)?),
-            Some("agent_tools") => self.agent_tools = list(meta, agent_tool)?,
-            Some("client") => meta.parse_nested_meta(|meta| self.question(&meta))?,
-            Some("publish") => self.publish = true,
-            Some("events") => self.events = list(meta, event)?,
-            Some("connections") => self.connections = list(meta, connection)?,
-            Some("http") => self.http = list(meta, http)?,
-            Some("secrets") => self.secrets = list(meta, secret)?,
-            Some("env") => self.env = list(meta, variable)?,
-            Some("state") => self.state = true,
-            Some("scratch") => self.scratch = true,
-            _ => {
-                return Err(meta.error(
-                    "unknown request; known are filesystem, agent_tools, client(...), publish, events, connections, http, secrets, env, state and scratch",
-                ));
-            }
+        let named = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
+        let Some((key, form)) = REQUESTS.iter().find(|(key, _)| *key == named) else {
+            return Err(meta.error(format!("unknown request; known are {}", known_requests())));
+        };
+        let value = match form {
+            RequestForm::Access => access(&meta.value()?.parse()?)?.into(),
+            RequestForm::Flag => true.into(),
+            RequestForm::Questions => questions(meta)?,
+            RequestForm::List(check) => list(meta, *check)?.into(),
+        };
+        let asks_nothing = value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(Map::is_empty);
+        if !asks_nothing {
+            self.requests.insert(key.replace('_', "-"), value);
         }
         Ok(())
     }
 
-    fn question(&mut self, meta: &ParseNestedMeta) -> syn::Result<()> {
-        match meta.path.get_ident().map(ToString::to_string) {
-            Some(question) if matches!(question.as_str(), "form" | "url" | "sample" | "roots") => {
-                self.client.push(question);
-                Ok(())
-            }
-            _ => Err(meta.error("unknown question; known are form, url, sample and roots")),
-        }
-    }
-
     /// The manifest as JSON; values that the author left out come from Cargo.
     pub(crate) fn manifest(&self) -> syn::Result<String> {
-        let mut requests = Map::new();
-        if let Some(access) = &self.filesystem {
-            requests.insert("filesystem".into(), access.value().into());
-        }
-        if !self.client.is_empty() {
-            let questions: Map<String, Value> = self.client.iter().map(|key| (key.clone(), true.into())).collect();
-            requests.insert("client".into(), questions.into());
-        }
-        let flags = [("publish", self.publish), ("state", self.state), ("scratch", self.scratch)];
-        requests.extend(flags.into_iter().filter(|(_, on)| *on).map(|(key, _)| (key.to_owned(), true.into())));
-        let lists = [
-            ("agent-tools", &self.agent_tools),
-            ("events", &self.events),
-            ("connections", &self.connections),
-            ("http", &self.http),
-            ("secrets", &self.secrets),
-            ("env", &self.env),
-        ];
-        for (key, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
-            let texts: Vec<String> = list.iter().map(LitStr::value).collect();
-            requests.insert(key.into(), texts.into());
-        }
         let name = or_cargo(self.name.as_ref(), "CARGO_PKG_NAME", "name")?;
         names::check(&LitStr::new(&name, Span::call_site()), "plugin")?;
         let mut manifest = json!({
@@ -129,30 +82,82 @@ impl Options {
         if let Some(survive) = &self.survive {
             manifest["survive"] = survive.value().into();
         }
-        if !requests.is_empty() {
-            manifest["requests"] = Value::Object(requests);
+        if !self.requests.is_empty() {
+            manifest["requests"] = Value::Object(self.requests.clone());
         }
         Ok(manifest.to_string())
     }
 }
 
-fn access(access: LitStr) -> syn::Result<LitStr> {
+/// How a request is written.
+enum RequestForm {
+    /// `= "read"` or `= "write"`.
+    Access,
+    /// The key alone.
+    Flag,
+    /// `(form, url, ...)`.
+    Questions,
+    /// `= ["...", ...]`, with each item checked.
+    List(fn(&LitStr) -> syn::Result<()>),
+}
+
+/// All requests, under their keys in the attribute.
+const REQUESTS: &[(&str, RequestForm)] = &[
+    ("filesystem", RequestForm::Access),
+    ("agent_tools", RequestForm::List(agent_tool)),
+    ("client", RequestForm::Questions),
+    ("publish", RequestForm::Flag),
+    ("events", RequestForm::List(event)),
+    ("connections", RequestForm::List(connection)),
+    ("http", RequestForm::List(http)),
+    ("secrets", RequestForm::List(secret)),
+    ("env", RequestForm::List(variable)),
+    ("state", RequestForm::Flag),
+    ("scratch", RequestForm::Flag),
+];
+
+/// The keys of all requests, as the end of a sentence.
+fn known_requests() -> String {
+    let shown = |(key, form): &(&str, RequestForm)| match form {
+        RequestForm::Questions => format!("{key}(...)"),
+        RequestForm::Access | RequestForm::Flag | RequestForm::List(_) => (*key).to_owned(),
+    };
+    let keys: Vec<String> = REQUESTS.iter().map(shown).collect();
+    match keys.split_last() {
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+fn access(access: &LitStr) -> syn::Result<String> {
     if matches!(access.value().as_str(), "read" | "write") {
-        return Ok(access);
+        return Ok(access.value());
     }
     let message = format!("filesystem = \"{}\" is not an access; ask for \"read\" or \"write\"", access.value());
     Err(syn::Error::new(access.span(), message))
 }
 
-/// `= ["...", ...]`, with each item checked.
-fn list(meta: &ParseNestedMeta, check: fn(&LitStr) -> syn::Result<()>) -> syn::Result<Vec<LitStr>> {
+/// What the plugin asks of the client, each as a key of an object.
+fn questions(meta: &ParseNestedMeta) -> syn::Result<Value> {
+    let mut asked = Map::new();
+    meta.parse_nested_meta(|meta| match meta.path.get_ident().map(ToString::to_string) {
+        Some(question) if matches!(question.as_str(), "form" | "url" | "sample" | "roots") => {
+            asked.insert(question, true.into());
+            Ok(())
+        }
+        _ => Err(meta.error("unknown question; known are form, url, sample and roots")),
+    })?;
+    Ok(asked.into())
+}
+
+fn list(meta: &ParseNestedMeta, check: fn(&LitStr) -> syn::Result<()>) -> syn::Result<Vec<String>> {
     let list: ExprArray = meta.value()?.parse()?;
     let text = |element: &Expr| {
         let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = element else {
             return Err(syn::Error::new_spanned(element, "this is a list of strings"));
         };
         check(text)?;
-        Ok(text.clone())
+        Ok(text.value())
     };
     list.elems.iter().map(text).collect()
 }

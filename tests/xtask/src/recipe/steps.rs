@@ -33,12 +33,11 @@ pub(super) const STEPS: &[Step] = steps! {
     "host types" "runtime/imports/events" {
         "host/crates/runtime/src/imports/dice.rs": toy!("host_types.rs");
         "host/crates/runtime/src/imports/mod.rs": Before("mod events;\n", "mod dice;\n");
-        "host/crates/runtime/src/imports/mod.rs": Before("pub use events::", "pub use dice::{Dice, DiceRoller, RollError};\n");
+        "host/crates/runtime/src/imports/mod.rs": Before("pub use events::", "pub use dice::{DiceRoller, RollError};\n");
     }
     "host types" "runtime/imports/call_imports" {
-        "host/crates/runtime/src/imports/call_imports.rs": Before("use super::events::Events;\n", "use super::dice::Dice;\n");
         "host/crates/runtime/src/imports/call_imports.rs": Before("    pub fn events(&self)",
-            "    pub fn dice(&self) -> Dice<'_> {\n        Dice::new(&self.scope, &*self.services.dice)\n    }\n\n");
+            "    pub fn dice(&self) -> super::dice::Dice<'_> {\n        super::dice::Dice::new(&self.scope, &*self.services.dice)\n    }\n\n");
     }
 
     "link" "runtime/abi/v0_1/events" {
@@ -46,9 +45,8 @@ pub(super) const STEPS: &[Step] = steps! {
         "host/crates/runtime/src/abi/v0_1/mod.rs": Before("mod events;\n", "mod dice;\n");
     }
     "link" "runtime/abi/v0_1/linker" {
-        "host/crates/runtime/src/abi/v0_1/linker.rs": Before("events, http, ", "dice, ");
-        "host/crates/runtime/src/abi/v0_1/linker.rs": Before("    events::add_to_linker(",
-            "    dice::add_to_linker(&mut linker)?;\n");
+        "host/crates/runtime/src/abi/v0_1/linker.rs": Before("    super::events::add_to_linker(",
+            "    super::dice::add_to_linker(&mut linker)?;\n");
     }
 
     "service" "services/lib" {
@@ -56,15 +54,8 @@ pub(super) const STEPS: &[Step] = steps! {
         "host/crates/services/src/lib.rs": Before("pub mod egress;\n", "pub mod dice;\n");
     }
     "service" "runtime/imports/host_services" {
-        "host/crates/runtime/src/imports/host_services.rs": Before("use super::events::",
-            "use super::dice::{DiceRoller, RollError};\n");
-        "host/crates/runtime/src/imports/host_services.rs": Before("    pub events: Arc<dyn EventSink>,\n",
-            "    pub dice: Arc<dyn DiceRoller>,\n");
-        "host/crates/runtime/src/imports/host_services.rs": Before("            events: Arc::new(Nobody),\n",
-            "            dice: Arc::new(Nobody),\n");
-        "host/crates/runtime/src/imports/host_services.rs": Before("impl EventSink for Nobody {\n",
-            "impl DiceRoller for Nobody {\n    fn roll(&self, _sides: u32) -> Result<u32, RollError> {\n        \
-             Err(RollError::Invalid(\"there are no dice here\".into()))\n    }\n}\n\n");
+        "host/crates/runtime/src/imports/host_services.rs": Before("    state: dyn state::StateStore",
+            "    dice: dyn super::dice::DiceRoller = Arc::new(super::dice::NoDice);\n");
     }
     "service" "host/src/host.rs" {
         "host/src/host.rs": Before("            events: principal_store.clone(),\n",
@@ -103,11 +94,7 @@ pub(super) const STEPS: &[Step] = steps! {
         "guest-sdk/rust/src/testing/scripted.rs": Before("`publish`, `events` or", "`dice`, ");
     }
     "SDK" "guest-sdk/rust/macros" {
-        "guest-sdk/rust/macros/src/manifest.rs": Before("    events: Vec<LitStr>,\n", "    dice: bool,\n");
-        "guest-sdk/rust/macros/src/manifest.rs": Before("            Some(\"events\") =>",
-            "            Some(\"dice\") => self.dice = true,\n");
-        "guest-sdk/rust/macros/src/manifest.rs": Before("events, connections, http, ", "dice, ");
-        "guest-sdk/rust/macros/src/manifest.rs": Before("(\"state\", self.state)", "(\"dice\", self.dice), ");
+        "guest-sdk/rust/macros/src/manifest.rs": Before("    (\"events\", ", "    (\"dice\", RequestForm::Flag),\n");
         "guest-sdk/rust/macros/src/lib.rs": After("sample, roots), publish,", " dice,");
     }
     "SDK" "guest-sdk/rust/README.md" {

@@ -50,6 +50,15 @@ pub trait EventSink: Send + Sync {
     fn emit(&self, owner: &Principal, source: Provenance, event: PluginEvent) -> Result<bool, EventError>;
 }
 
+/// Refuses to store anything.
+pub(super) struct NoInbox;
+
+impl EventSink for NoInbox {
+    fn emit(&self, _owner: &Principal, _source: Provenance, _event: PluginEvent) -> Result<bool, EventError> {
+        Err(EventError::Exhausted(Exhaustion::NO_ROOM))
+    }
+}
+
 /// One call's access to its principal's inbox.
 pub struct Events<'a> {
     scope: &'a CallScope,

@@ -1,91 +1,34 @@
 //! The services of the host that the imports of all calls use.
 
-use super::connections::{Connections, NoConnections};
-use super::events::{EventError, EventSink, PluginEvent};
-use super::http::{Egress, NoEgress};
-use super::provenance::Provenance;
-use super::publish::{PublishError, PublishedPrompt, Publisher, ResourceAttributes};
-use super::state::StateStore;
-use super::types::{BudgetKind, Exhaustion, ResourceBody};
-use super::unusable_state::UnusableState;
 use super::wasi::OpenFiles;
-use policy::Principal;
+use super::{connections, events, http, publish, state, unusable_state};
 use std::sync::Arc;
 
-/// The services that the imports of all calls use.
-pub struct HostServices {
-    pub publisher: Arc<dyn Publisher>,
-    pub events: Arc<dyn EventSink>,
-    pub state: Arc<dyn StateStore>,
-    /// Sends HTTP requests.
-    pub egress: Arc<dyn Egress>,
-    /// The accounts that users have connected.
-    pub connections: Arc<dyn Connections>,
-    /// Counts and limits the files that all guests together have open.
-    pub open_files: Arc<OpenFiles>,
-}
-
-impl HostServices {
-    /// Services that refuse everything: for asking a component what it offers, and for a host without them.
-    pub fn none() -> Self {
-        Self {
-            publisher: Arc::new(Nobody),
-            events: Arc::new(Nobody),
-            state: Arc::new(UnusableState::NO_FOLDER),
-            egress: Arc::new(NoEgress),
-            connections: Arc::new(NoConnections),
-            open_files: OpenFiles::new(0),
+macro_rules! host_services {
+    ($($(#[$about:meta])* $name:ident: $service:ty = $none:expr;)+) => {
+        /// The services that the imports of all calls use.
+        pub struct HostServices {
+            $($(#[$about])* pub $name: Arc<$service>,)+
         }
-    }
+
+        impl HostServices {
+            /// Services that refuse everything: for asking a component what it offers, and for a host without them.
+            pub fn none() -> Self {
+                Self { $($name: $none,)+ }
+            }
+        }
+    };
 }
 
-/// Refuses to store anything.
-struct Nobody;
-
-const NO_ROOM: Exhaustion = Exhaustion { budget: BudgetKind::Stored, limit: 0 };
-
-impl Publisher for Nobody {
-    fn put_resource(
-        &self,
-        _owner: &Principal,
-        _source: Provenance,
-        _path: &str,
-        _body: ResourceBody,
-        _attributes: ResourceAttributes,
-    ) -> Result<String, PublishError> {
-        Err(PublishError::Exhausted(NO_ROOM))
-    }
-
-    fn append_resource(
-        &self,
-        _owner: &Principal,
-        _source: Provenance,
-        _path: &str,
-        _body: ResourceBody,
-    ) -> Result<String, PublishError> {
-        Err(PublishError::Exhausted(NO_ROOM))
-    }
-
-    fn remove_resource(&self, _owner: &Principal, _source: Provenance, _path: &str) -> Result<(), PublishError> {
-        Err(PublishError::NotFound)
-    }
-
-    fn put_prompt(
-        &self,
-        _owner: &Principal,
-        _source: Provenance,
-        _prompt: PublishedPrompt,
-    ) -> Result<(), PublishError> {
-        Err(PublishError::Exhausted(NO_ROOM))
-    }
-
-    fn remove_prompt(&self, _owner: &Principal, _source: Provenance, _name: &str) -> Result<(), PublishError> {
-        Err(PublishError::NotFound)
-    }
-}
-
-impl EventSink for Nobody {
-    fn emit(&self, _owner: &Principal, _source: Provenance, _event: PluginEvent) -> Result<bool, EventError> {
-        Err(EventError::Exhausted(NO_ROOM))
-    }
+// Each with what stands in for it where a host has none.
+host_services! {
+    publisher: dyn publish::Publisher = Arc::new(publish::NoPublisher);
+    events: dyn events::EventSink = Arc::new(events::NoInbox);
+    state: dyn state::StateStore = Arc::new(unusable_state::UnusableState::NO_FOLDER);
+    /// Sends HTTP requests.
+    egress: dyn http::Egress = Arc::new(http::NoEgress);
+    /// The accounts that users have connected.
+    connections: dyn connections::Connections = Arc::new(connections::NoConnections);
+    /// Counts and limits the files that all guests together have open.
+    open_files: OpenFiles = OpenFiles::new(0);
 }

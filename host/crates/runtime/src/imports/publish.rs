@@ -96,6 +96,49 @@ pub trait Publisher: Send + Sync {
     fn remove_prompt(&self, owner: &Principal, source: Provenance, name: &str) -> Result<(), PublishError>;
 }
 
+/// Refuses to store anything.
+pub(super) struct NoPublisher;
+
+impl Publisher for NoPublisher {
+    fn put_resource(
+        &self,
+        _owner: &Principal,
+        _source: Provenance,
+        _path: &str,
+        _body: ResourceBody,
+        _attributes: ResourceAttributes,
+    ) -> Result<String, PublishError> {
+        Err(Exhaustion::NO_ROOM.into())
+    }
+
+    fn append_resource(
+        &self,
+        _owner: &Principal,
+        _source: Provenance,
+        _path: &str,
+        _body: ResourceBody,
+    ) -> Result<String, PublishError> {
+        Err(Exhaustion::NO_ROOM.into())
+    }
+
+    fn remove_resource(&self, _owner: &Principal, _source: Provenance, _path: &str) -> Result<(), PublishError> {
+        Err(PublishError::NotFound)
+    }
+
+    fn put_prompt(
+        &self,
+        _owner: &Principal,
+        _source: Provenance,
+        _prompt: PublishedPrompt,
+    ) -> Result<(), PublishError> {
+        Err(Exhaustion::NO_ROOM.into())
+    }
+
+    fn remove_prompt(&self, _owner: &Principal, _source: Provenance, _name: &str) -> Result<(), PublishError> {
+        Err(PublishError::NotFound)
+    }
+}
+
 /// One call's access to publishing.
 pub struct Publish<'a> {
     scope: &'a CallScope,

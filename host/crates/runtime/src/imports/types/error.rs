@@ -51,6 +51,11 @@ pub struct Exhaustion {
     pub limit: u64,
 }
 
+impl Exhaustion {
+    /// Where nothing can be stored at all.
+    pub(in crate::imports) const NO_ROOM: Self = Self { budget: BudgetKind::Stored, limit: 0 };
+}
+
 /// A `policy::Denial` as the guest receives it. Its remedy is the advice for models, because a guest can pass on to a model
 /// whatever it knows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
