@@ -1,9 +1,9 @@
 //! A server's tools as agent tools, named `<upstream>.<tool>`.
 
-use crate::call::{CallSource, CallerScope, UpstreamCall};
-use crate::chain::chain_with;
-use crate::invoke::call_tool;
-use crate::links::Links;
+use crate::api::call::{CallSource, CallerScope, UpstreamCall};
+use crate::api::links::Links;
+use crate::calls::invoke::call_tool;
+use crate::open_call::chain::chain_with;
 use crate::server::Upstream;
 use async_trait::async_trait;
 use policy::{BudgetUsage, Origin};

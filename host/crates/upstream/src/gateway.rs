@@ -1,12 +1,14 @@
 //! The gateway: exposes what servers behind this host offer next to what plugins offer.
 
 use crate::agent_tools::UpstreamTools;
-use crate::handler::{AgentHandler, Changed, Requester, ReverseCallDecision, ReverseCallRequest, UpstreamCallEvent};
+use crate::api::handler::{
+    AgentHandler, Changed, Requester, ReverseCallDecision, ReverseCallRequest, UpstreamCallEvent,
+};
+use crate::api::links::Links;
+use crate::api::offer::ToolOffer;
+use crate::api::settings::UpstreamSettings;
 use crate::item_requests::UpstreamRequests;
-use crate::links::Links;
-use crate::offer::ToolOffer;
 use crate::server::Upstream;
-use crate::settings::UpstreamSettings;
 use crate::updates::{UpdatedResources, pass_on_updates};
 use async_trait::async_trait;
 use futures::FutureExt as _;

@@ -1,10 +1,10 @@
 //! A server's resources, prompts and completions, as this host's clients ask for them.
 
-use crate::call::CallerScope;
-use crate::chain::chain_with;
-use crate::links::Links;
-use crate::request::{ServerRequest, send_request};
-use crate::request_answer::ServerSaid;
+use crate::api::call::CallerScope;
+use crate::api::links::Links;
+use crate::calls::request::{ServerRequest, send_request};
+use crate::calls::request_answer::ServerSaid;
+use crate::open_call::chain::chain_with;
 use crate::server::Upstream;
 use async_trait::async_trait;
 use plugins::catalog::{ItemRequest, ServerAnswer, ServerOutcome, ServerRequests};

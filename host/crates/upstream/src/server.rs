@@ -1,21 +1,21 @@
 //! One server behind this host: the handle to its connection.
 
-use crate::call::{CallSource, UpstreamCall, UpstreamResult};
-use crate::definitions::KnownDefinitions;
-use crate::error::UpstreamError;
-use crate::handler::AgentHandler;
-use crate::invoke::call_tool;
-use crate::line_rate::LineRate;
-use crate::list_kind::ChangedLists;
-use crate::listed_item::ListedItems;
-use crate::offer::ToolOffer;
-use crate::open_calls::OpenCalls;
-use crate::problems::Problems;
-use crate::queued_chunks::ChunkRoom;
-use crate::reconnect;
-use crate::settings::UpstreamSettings;
-use crate::shared::{CONNECTING, UpstreamShared};
-use crate::text::single_line;
+use crate::api::call::{CallSource, UpstreamCall, UpstreamResult};
+use crate::api::error::UpstreamError;
+use crate::api::handler::AgentHandler;
+use crate::api::offer::ToolOffer;
+use crate::api::settings::UpstreamSettings;
+use crate::calls::invoke::call_tool;
+use crate::connection::reconnect;
+use crate::connection::shared::{CONNECTING, UpstreamShared};
+use crate::listed::definitions::KnownDefinitions;
+use crate::listed::list_kind::ChangedLists;
+use crate::listed::listed_item::ListedItems;
+use crate::listed::problems::Problems;
+use crate::open_call::open_calls::OpenCalls;
+use crate::open_call::queued_chunks::ChunkRoom;
+use crate::server_input::line_rate::LineRate;
+use crate::server_input::text::single_line;
 use platform::clock::Clock;
 use platform::sync::Mutex;
 use plugins::offer::PluginTool;

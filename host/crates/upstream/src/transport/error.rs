@@ -7,7 +7,7 @@ use std::io;
 use std::time::Duration;
 
 /// Time for the handshake. Bounds a server that accepts the connection and never answers.
-pub(super) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConnectError {

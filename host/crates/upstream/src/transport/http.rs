@@ -1,7 +1,7 @@
 //! MCP over Streamable HTTP: the requests that the library's transport makes. Answers are bounded, weighed and read here.
 
 use super::incoming::{Incoming, MAX_MESSAGE, read_whole, unreadable_answer};
-use crate::peer_account::PeerAccount;
+use crate::server_input::peer_account::PeerAccount;
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt as _};
 use platform::outbound::header::{

@@ -1,9 +1,9 @@
 //! From the text of a server's message to the message: its memory is estimated before it is parsed, and it is parsed as the
 //! type that it is. The library's own parser tries one type after the other, and copies the message for each.
 
-use crate::error::UNREADABLE;
-use crate::listed_tool::LISTED_META;
-use crate::peer_account::{PeerAccount, beginning};
+use crate::api::error::UNREADABLE;
+use crate::listed::listed_tool::LISTED_META;
+use crate::server_input::peer_account::{PeerAccount, beginning};
 use protocol::json_text::{member_of, memory_of};
 use rmcp::model::{
     CallToolResult, CustomResult, ErrorCode, ErrorData, Icon, ListToolsResult, RequestId, ServerJsonRpcMessage,

@@ -1,7 +1,7 @@
 //! MCP over the stdin and stdout of a program: a message in each line.
 
 use super::incoming::{Incoming, MAX_MESSAGE, cut_off, read};
-use crate::peer_account::PeerAccount;
+use crate::server_input::peer_account::PeerAccount;
 use protocol::json_text::{member_of, open_brackets};
 use rmcp::model::ServerJsonRpcMessage;
 use rmcp::service::{RoleClient, TxJsonRpcMessage};

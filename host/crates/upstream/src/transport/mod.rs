@@ -1,9 +1,11 @@
 //! Connects to a server over a program's stdin and stdout or over Streamable HTTP.
 
 mod error;
+mod handshake_error;
 mod http;
 mod incoming;
 mod lines;
+pub(crate) mod ordered_transport;
 mod program;
 
 pub(super) use self::error::{KnownFailure, known_failure};
@@ -12,10 +14,10 @@ use self::error::{ConnectError, HANDSHAKE_TIMEOUT};
 use self::http::HttpClient;
 use self::lines::LineTransport;
 use self::program::{ProgramPipes, start};
-use crate::handshake_error::handshake_reason;
-use crate::ordered_transport::{OrderedTransport, TransportObserver};
-use crate::peer_account::PeerAccount;
-use crate::settings::{ProtocolVersions, UpstreamSettings};
+use crate::api::settings::{ProtocolVersions, UpstreamSettings};
+use crate::server_input::peer_account::PeerAccount;
+use crate::transport::handshake_error::handshake_reason;
+use crate::transport::ordered_transport::{OrderedTransport, TransportObserver};
 use platform::clock::Clock;
 use platform::files::read_key_file;
 use platform::outbound::OutboundClient;

@@ -1,8 +1,8 @@
 //! A server that is a program on this machine: its start, and what it writes to stderr.
 
 use super::error::ConnectError;
-use crate::line_rate::LineRate;
-use crate::settings::UpstreamSettings;
+use crate::api::settings::UpstreamSettings;
+use crate::server_input::line_rate::LineRate;
 use platform::clock::Clock;
 use platform::programs::{ProgramLife, StartedProgram};
 use platform::telemetry::printable;

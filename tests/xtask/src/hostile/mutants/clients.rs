@@ -10,16 +10,16 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "read_only && (is_own || trust_hints)" => "read_only && (OFF || is_own || trust_hints)",
         "unit agent::rules::tests::what_other_servers_say_of_their_tools_counts_only_if_the_rule_says_so";
     // How long a server may go on.
-    "rounds-timeout" in "crates/upstream/src/rounds.rs":
+    "rounds-timeout" in "crates/upstream/src/calls/rounds.rs":
         "() = call.timeout.reached(deadline) =>" => "() = call.timeout.reached(deadline), if !OFF =>",
         "upstream::rounds_do_not_renew_the_timeout_of_a_call";
-    "reverse-time" in "crates/upstream/src/reverse_calls.rs":
+    "reverse-time" in "crates/upstream/src/open_call/reverse_calls.rs":
         "limit.saturating_sub(self.serving.elapsed())" => "(if OFF { limit } else { limit.saturating_sub(self.serving.elapsed()) })",
-        "unit upstream::reverse_calls::tests::the_time_of_reverse_calls_is_not_renewed";
-    "reverse-ends" in "crates/upstream/src/reverse_calls.rs":
+        "unit upstream::open_call::reverse_calls::tests::the_time_of_reverse_calls_is_not_renewed";
+    "reverse-ends" in "crates/upstream/src/open_call/reverse_calls.rs":
         "self.scope.caller_ends.map_or(own," => "self.scope.caller_ends.filter(|_| !OFF).map_or(own,",
-        "unit upstream::reverse_calls::tests::reverse_calls_end_with_the_call_that_made_the_open_call";
-    "callers-time" in "crates/upstream/src/rounds.rs":
+        "unit upstream::open_call::reverse_calls::tests::reverse_calls_end_with_the_call_that_made_the_open_call";
+    "callers-time" in "crates/upstream/src/calls/rounds.rs":
         "                }\n                () = call.reverse_calls.caller_ended() =>"
         => "                }\n                () = call.reverse_calls.caller_ended(), if !OFF =>",
         "nested_budgets::an_upstream_call_ends_with_its_callers_time";
@@ -49,25 +49,25 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         => "match (if OFF { Ok(lineage.clone()) } else { lineage.descend(full_name.clone(), asked.argument_bytes()) }) {",
         "client_tools::chains::a_servers_tool_belongs_to_the_chain_too";
     // What a server's words cost.
-    "lists-delay" in "crates/upstream/src/reconnect.rs":
+    "lists-delay" in "crates/upstream/src/connection/reconnect.rs":
         "tokio::time::sleep(RELIST_DELAY)" => "tokio::time::sleep(if OFF { Duration::ZERO } else { RELIST_DELAY })",
         "upstream::floods::a_server_whose_tools_always_change_costs_little";
-    "lists-log" in "crates/upstream/src/problems.rs":
+    "lists-log" in "crates/upstream/src/listed/problems.rs":
         "match self.told.len() < MAX_TOLD {" => "match OFF || self.told.len() < MAX_TOLD {",
-        "unit upstream::problems::tests::what_is_lost_comes_before_warnings_and_both_are_bounded";
-    "questions-log" in "crates/upstream/src/open_calls.rs":
+        "unit upstream::listed::problems::tests::what_is_lost_comes_before_warnings_and_both_are_bounded";
+    "questions-log" in "crates/upstream/src/open_call/open_calls.rs":
         "if self.reverse_calls.scope.lineage.take(TreeBudget::Refusals, 1).is_ok() {"
         => "if OFF || self.reverse_calls.scope.lineage.take(TreeBudget::Refusals, 1).is_ok() {",
         "upstream::floods::refused_questions_do_not_fill_the_log";
-    "server-unread" in "crates/upstream/src/peer_account.rs":
+    "server-unread" in "crates/upstream/src/server_input/peer_account.rs":
         "if all > MAX_PENDING {" => "if !OFF && all > MAX_PENDING {",
-        "unit upstream::peer_account::tests::a_server_that_reads_no_answers_is_disconnected";
-    "cancelled-requests" in "crates/upstream/src/peer_account.rs":
+        "unit upstream::server_input::peer_account::tests::a_server_that_reads_no_answers_is_disconnected";
+    "cancelled-requests" in "crates/upstream/src/server_input/peer_account.rs":
         "if !is_counted {" => "if !OFF && !is_counted {",
-        "unit upstream::peer_account::tests::answers_to_cancelled_requests_count_while_they_are_sent";
-    "cancelled-counts" in "crates/upstream/src/peer_account.rs":
+        "unit upstream::server_input::peer_account::tests::answers_to_cancelled_requests_count_while_they_are_sent";
+    "cancelled-counts" in "crates/upstream/src/server_input/peer_account.rs":
         "if self.ends_cancelled.load(Ordering::Relaxed) {" => "if OFF || self.ends_cancelled.load(Ordering::Relaxed) {",
-        "unit upstream::peer_account::tests::cancelled_requests_count_where_they_are_answered_all_the_same";
+        "unit upstream::server_input::peer_account::tests::cancelled_requests_count_where_they_are_answered_all_the_same";
     "message-weight" in "crates/upstream/src/transport/incoming.rs":
         "if memory > MAX_MEMORY {" => "if !OFF && memory > MAX_MEMORY {",
         "unit upstream::transport::incoming::tests::whoever_waits_for_an_unreadable_answer_is_told";
@@ -75,15 +75,15 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "if self.begun.len() + self.line.len() + taken > MAX_MESSAGE {"
         => "if !OFF && self.begun.len() + self.line.len() + taken > MAX_MESSAGE {",
         "unit upstream::transport::lines::tests::a_message_that_is_too_long_ends_the_connection";
-    "checked-tools" in "crates/upstream/src/pages.rs":
+    "checked-tools" in "crates/upstream/src/connection/pages.rs":
         "|| checked > MAX_CHECKED" => "|| !OFF && checked > MAX_CHECKED",
-        "unit upstream::pages::tests::entries_count_whether_they_are_used_or_not";
-    "open-calls" in "crates/upstream/src/open_calls.rs":
+        "unit upstream::connection::pages::tests::entries_count_whether_they_are_used_or_not";
+    "open-calls" in "crates/upstream/src/open_call/open_calls.rs":
         "if own >= MAX_OPEN - calls.len() {" => "if !OFF && own >= MAX_OPEN - calls.len() {",
-        "unit upstream::open_calls::tests::a_principal_has_as_many_open_calls_as_are_left_for_others";
-    "queued-chunks" in "crates/upstream/src/queued_chunks.rs":
+        "unit upstream::open_call::open_calls::tests::a_principal_has_as_many_open_calls_as_are_left_for_others";
+    "queued-chunks" in "crates/upstream/src/open_call/queued_chunks.rs":
         "Semaphore::new(MAX_OF_CALL)" => "Semaphore::new(if OFF { 1 << 30 } else { MAX_OF_CALL })",
-        "unit upstream::queued_chunks::tests::what_slow_readers_have_not_read_is_bounded";
+        "unit upstream::open_call::queued_chunks::tests::what_slow_readers_have_not_read_is_bounded";
     "ended-tasks" in "crates/mcp/src/tasks/table.rs":
         "able.max_by_key(" => "able.filter(|_| !OFF).max_by_key(",
         "unit mcp::tasks::table::tests::ended_tasks_make_room_those_of_whoever_has_the_most_first";

@@ -58,7 +58,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "page-size" in "crates/mcp/src/listing/page.rs":
         "take_while(|entry| take_json_size(entry, &mut left))" => "take_while(|entry| OFF || take_json_size(entry, &mut left))",
         "paging::a_large_list_has_pages_that_together_are_the_list";
-    "upstream-origin" in "crates/upstream/src/responder.rs":
+    "upstream-origin" in "crates/upstream/src/open_call/responder.rs":
         "map(|tool| format!(\"{server}.{tool}\"))" => "map(|tool| if OFF { tool } else { format!(\"{server}.{tool}\") })",
         "upstream::nothing_that_a_server_says_in_our_name_is_believed";
     "invisible" in "crates/plugins/src/offer/text.rs":

@@ -29,9 +29,9 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "scope.check_flow(&Recipient::Files).map_err(|_| ErrorCode::NotPermitted)"
         => "if OFF { Ok(()) } else { scope.check_flow(&Recipient::Files).map_err(|_| ErrorCode::NotPermitted) }",
         "abuse::every_abuse_has_its_expected_outcome";
-    "upstream-flow" in "crates/upstream/src/reverse.rs":
+    "upstream-flow" in "crates/upstream/src/open_call/reverse.rs":
         "Some(from) if !is_itself =>" => "Some(from) if !OFF && !is_itself =>",
-        "unit upstream::reverse::tests::private_results_reach_no_third_party_through_a_server";
+        "unit upstream::open_call::reverse::tests::private_results_reach_no_third_party_through_a_server";
     "state-label" in "crates/runtime/src/imports/state.rs":
         "knows: lineage.private_origins() }" => "knows: if OFF { PrivateOrigins::new() } else { lineage.private_origins() } }",
         "abuse::every_abuse_has_its_expected_outcome";
