@@ -78,12 +78,33 @@ pub fn log_filter() -> String {
 /// The filter for one call at a terminal. It hides warnings about the call, since the command reports at its end what went
 /// wrong and how often something was denied.
 pub fn call_log_filter() -> String {
-    let told = "portcullis_runtime::imports::call_authority=error,portcullis_plugins::calls::runner=error";
-    std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| format!("{},{told}", log_filter()))
+    std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| format!("{},{REPORTED_CALLS}", log_filter()))
 }
+
+const REPORTED_CALLS: &str =
+    "portcullis_runtime::imports::call_authority=error,portcullis_plugins::calls::runner=error";
 
 /// The filter for interactive commands, which log warnings and errors only. They report themselves which server is not
 /// connected.
 pub fn quiet_log_filter() -> String {
-    std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| "warn,rmcp=off,portcullis_upstream::reconnect=error".into())
+    std::env::var("PORTCULLIS_LOG").unwrap_or_else(|_| format!("warn,rmcp=off,{REPORTED_SERVERS}"))
+}
+
+const REPORTED_SERVERS: &str = "portcullis_upstream::connection::reconnect=error";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// A filter for a module that was moved would hide nothing.
+    #[test]
+    fn filters_name_modules_that_exist() {
+        for filter in [REPORTED_CALLS, REPORTED_SERVERS].iter().flat_map(|filters| filters.split(',')) {
+            let (module, _) = filter.split_once('=').unwrap();
+            let path = module.strip_prefix("portcullis_").unwrap().replacen("::", "/src/", 1).replace("::", "/");
+            let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates").join(format!("{path}.rs"));
+            assert!(file.is_file(), "{module}");
+        }
+    }
 }

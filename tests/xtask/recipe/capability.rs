@@ -1,9 +1,9 @@
 //! `dice`: random numbers.
 
-use super::capability_use::use_without_target;
-use super::mount::Mount;
-use super::proposal::RequestedCapability;
-use super::rules::{CapabilityRules, granted_flag, requested_flag};
+use super::common::capability_use::use_without_target;
+use super::common::mount::Mount;
+use super::common::proposal::RequestedCapability;
+use super::common::rules::{CapabilityRules, granted_flag, requested_flag};
 
 pub(crate) struct DiceRules;
 

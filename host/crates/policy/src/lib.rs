@@ -8,6 +8,7 @@ mod approval;
 mod authority;
 mod capabilities;
 mod denial;
+mod enclosing;
 mod identity;
 mod limit_table;
 mod limits;
@@ -23,9 +24,10 @@ pub use capabilities::{
     FilesystemGrant, FlowError, FlowPattern, GrantProposal, Grants, HttpGrant, HttpPattern, HttpPatternError,
     HttpTarget, HttpUrlError, Mount, MountOpening, Origin, PrivateOrigins, Recipient, RequestPath, RequestPathError,
     RequestedCapability, Requests, SampleGrant, SampleLimit, SampleUsage, ScratchGrant, SecretGrant, StateGrant,
-    first_blocked, note_enclosing, uses,
+    first_blocked, uses,
 };
 pub use denial::{ASK_THE_USER, Denial, grant_command};
+pub use enclosing::note_enclosing;
 pub use identity::{DataKey, Digest, DigestError, PluginId, Principal, Side};
 pub use limit_table::{LimitRow, LimitScope, limit_table, limits_page};
 pub use limits::{

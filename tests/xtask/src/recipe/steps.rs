@@ -23,7 +23,7 @@ pub(super) const STEPS: &[Step] = steps! {
 
     "capability" "policy/capabilities/events" {
         "host/crates/policy/src/capabilities/dice.rs": toy!("capability.rs");
-        "host/crates/policy/src/capabilities/mod.rs": Before("mod enclosing;\n", "mod dice;\n");
+        "host/crates/policy/src/capabilities/mod.rs": Before("mod env;\n", "mod dice;\n");
     }
     "capability" "policy/capabilities/list" {
         "host/crates/policy/src/capabilities/list.rs": Before("        env: EnvRules, ",

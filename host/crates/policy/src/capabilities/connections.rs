@@ -1,9 +1,9 @@
 //! `connections`: accounts that users have connected, by name.
 
-use super::capability_use::use_of_name;
-use super::mount::Mount;
-use super::proposal::RequestedCapability;
-use super::rules::{CapabilityRules, check_name, granted_each, requested_each, ungranted_names};
+use super::common::capability_use::use_of_name;
+use super::common::mount::Mount;
+use super::common::proposal::RequestedCapability;
+use super::common::rules::{CapabilityRules, check_name, granted_each, requested_each, ungranted_names};
 
 pub(crate) struct ConnectionRules;
 

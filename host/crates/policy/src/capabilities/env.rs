@@ -1,9 +1,9 @@
 //! `env`: variables of the host's environment, by name.
 
-use super::capability_use::use_of_name;
-use super::mount::Mount;
-use super::proposal::RequestedCapability;
-use super::rules::{CapabilityRules, granted_each, requested_each, ungranted_names};
+use super::common::capability_use::use_of_name;
+use super::common::mount::Mount;
+use super::common::proposal::RequestedCapability;
+use super::common::rules::{CapabilityRules, granted_each, requested_each, ungranted_names};
 use crate::names::{is_name, is_secret_name};
 
 pub(crate) struct EnvRules;

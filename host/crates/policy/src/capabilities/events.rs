@@ -1,9 +1,9 @@
 //! `events`: notifications that are put into the user's inbox.
 
-use super::capability_use::use_of_name;
-use super::mount::Mount;
-use super::proposal::RequestedCapability;
-use super::rules::{CapabilityRules, granted_each, requested_each};
+use super::common::capability_use::use_of_name;
+use super::common::mount::Mount;
+use super::common::proposal::RequestedCapability;
+use super::common::rules::{CapabilityRules, granted_each, requested_each};
 use crate::names::{ToolPattern, ungranted_patterns};
 
 pub(crate) struct EventRules;

@@ -1,14 +1,14 @@
 //! The list of all capabilities, and what is derived from it: requests, grants, uses, and what is said about them.
 
-use super::capability_use::{CapabilityUse, Subject};
 use super::client::{ClientGrants, ClientRequests};
-use super::extent::{Extent, extent_by_fields};
+use super::common::capability_use::{CapabilityUse, Subject};
+use super::common::extent::{Extent, extent_by_fields};
+use super::common::mount::{Access, Mount};
+use super::common::proposal::{GrantProposal, RequestedCapability};
+use super::common::rules::CapabilityRules;
 use super::filesystem::FilesystemGrant;
 use super::flows::FlowPattern;
 use super::http::{HttpGrant, HttpPattern, secret_hosts};
-use super::mount::{Access, Mount};
-use super::proposal::{GrantProposal, RequestedCapability};
-use super::rules::CapabilityRules;
 use super::scratch::{ScratchGrant, check_place};
 use super::secrets::SecretGrant;
 use super::state::StateGrant;

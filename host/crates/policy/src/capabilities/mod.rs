@@ -6,29 +6,25 @@
 //! it.
 
 mod agent_tools;
-mod capability_use;
 mod client;
+mod common;
 mod connections;
-mod enclosing;
 mod env;
 mod events;
-mod extent;
 mod filesystem;
 mod flows;
 mod http;
 mod list;
-mod mount;
-mod proposal;
 mod publish;
-mod rules;
 mod scratch;
 mod secrets;
 mod state;
 
-pub(crate) use capability_use::{CapabilityUse, Subject, both};
 pub use client::{ClientGrants, ClientRequests, SampleGrant, SampleLimit, SampleUsage};
-pub use enclosing::note_enclosing;
-pub use extent::Extent;
+pub(crate) use common::capability_use::{CapabilityUse, Subject, both};
+pub use common::extent::Extent;
+pub use common::mount::{Access, Mount, MountOpening};
+pub use common::proposal::{Choice, GrantProposal, RequestedCapability};
 pub use filesystem::FilesystemGrant;
 pub(crate) use filesystem::{mount_for, path_refused, requested_mounts};
 pub use flows::{FlowError, FlowPattern, Origin, PrivateOrigins, Recipient, first_blocked};
@@ -38,16 +34,10 @@ pub use http::{
     AddressClass, HttpGrant, HttpPattern, HttpPatternError, HttpTarget, HttpUrlError, RequestPath, RequestPathError,
 };
 pub use list::{CAPABILITY_IMPORTS, Capability, Grants, Requests, uses};
-pub use mount::{Access, Mount, MountOpening};
-pub use proposal::{Choice, GrantProposal, RequestedCapability};
 pub use scratch::ScratchGrant;
 pub use secrets::SecretGrant;
 pub(crate) use secrets::{grant_for as secret_grant_for, names_for as secret_names_for};
 pub use state::StateGrant;
 
-#[cfg(test)]
-mod proposal_tests;
-#[cfg(test)]
-mod question_tests;
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,11 @@
 //! `scratch`: a directory of the plugin's own, which is kept between calls.
 
-use super::capability_use::{CapabilityUse, use_without_target};
-use super::extent::GrantEntry;
+use super::common::capability_use::{CapabilityUse, use_without_target};
+use super::common::extent::GrantEntry;
+use super::common::mount::Mount;
+use super::common::proposal::{GrantProposal, RequestedCapability};
+use super::common::rules::{CapabilityRules, requested_flag};
 use super::filesystem::{FilesystemGrant, absolute_guest_path, is_below, lexically_clean};
-use super::mount::Mount;
-use super::proposal::{GrantProposal, RequestedCapability};
-use super::rules::{CapabilityRules, requested_flag};
 use crate::denial::Denial;
 use crate::identity::PluginId;
 use crate::limits::check_range;

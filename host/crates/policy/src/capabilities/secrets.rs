@@ -1,10 +1,10 @@
 //! `secrets`: sent with HTTP requests to some hosts, and never seen by the guest.
 
-use super::capability_use::{CapabilityUse, Subject};
-use super::extent::{Extent, GrantEntry};
-use super::mount::Mount;
-use super::proposal::{Choice, GrantProposal, RequestedCapability};
-use super::rules::{CapabilityRules, check_name, requested_each, ungranted_names};
+use super::common::capability_use::{CapabilityUse, Subject};
+use super::common::extent::{Extent, GrantEntry};
+use super::common::mount::Mount;
+use super::common::proposal::{Choice, GrantProposal, RequestedCapability};
+use super::common::rules::{CapabilityRules, check_name, requested_each, ungranted_names};
 use crate::denial::{Denial, quoted, word};
 use crate::identity::PluginId;
 use crate::names::HostPattern;

@@ -1,11 +1,11 @@
 //! `state`: key-value data that is kept from call to call, separately for each principal.
 
-use super::capability_use::use_without_target;
-use super::extent::GrantEntry;
+use super::common::capability_use::use_without_target;
+use super::common::extent::GrantEntry;
+use super::common::mount::Mount;
+use super::common::proposal::{GrantProposal, RequestedCapability};
+use super::common::rules::{CapabilityRules, requested_flag};
 use super::flows::PrivateOrigins;
-use super::mount::Mount;
-use super::proposal::{GrantProposal, RequestedCapability};
-use super::rules::{CapabilityRules, requested_flag};
 use crate::limits::check_range;
 use crate::limits::exact_size;
 use bytesize::ByteSize;

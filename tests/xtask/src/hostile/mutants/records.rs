@@ -15,7 +15,7 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "match truncate(&line, MAX_LINE) {" => "match truncate(&line, if OFF { usize::MAX } else { MAX_LINE }) {",
         "unit platform::telemetry::log::tests::a_long_line_of_text_is_cut";
     // Requests and grants.
-    "both-keys" in "crates/policy/src/capabilities/capability_use.rs":
+    "both-keys" in "crates/policy/src/capabilities/common/capability_use.rs":
         "(_, false) => Err(used().not_requested(plugin))," => "(true, false) if OFF => Ok(()),\n        (_, false) => Err(used().not_requested(plugin)),",
         "unit policy::authority::tests::both_keys_are_needed";
     "lesser-access" in "crates/policy/src/capabilities/filesystem/mod.rs":

@@ -4,11 +4,11 @@ mod sample;
 
 pub use sample::{SampleGrant, SampleLimit, SampleUsage};
 
-use super::capability_use::{CapabilityUse, use_of_name, use_without_target};
-use super::extent::{Extent, extent_by_fields};
-use super::mount::Mount;
-use super::proposal::{Choice, GrantProposal, RequestedCapability};
-use super::rules::{CapabilityRules, granted_flag, requested_flag};
+use super::common::capability_use::{CapabilityUse, use_of_name, use_without_target};
+use super::common::extent::{Extent, extent_by_fields};
+use super::common::mount::Mount;
+use super::common::proposal::{Choice, GrantProposal, RequestedCapability};
+use super::common::rules::{CapabilityRules, granted_flag, requested_flag};
 use crate::limits::check_range;
 use crate::names::HostPattern;
 use serde::{Deserialize, Serialize};

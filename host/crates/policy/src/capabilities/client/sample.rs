@@ -1,6 +1,6 @@
 //! How much a plugin may ask of a model.
 
-use crate::capabilities::extent::GrantEntry;
+use crate::capabilities::common::extent::GrantEntry;
 use serde::{Deserialize, Serialize};
 
 /// How much a plugin may ask of a model in one call and all calls of its tree together. Each request costs somebody money.

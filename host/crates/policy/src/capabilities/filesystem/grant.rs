@@ -1,7 +1,7 @@
 //! The directories that the operator grants.
 
-use crate::capabilities::extent::GrantEntry;
-use crate::capabilities::mount::{Access, Mount, MountOpening};
+use crate::capabilities::common::extent::GrantEntry;
+use crate::capabilities::common::mount::{Access, Mount, MountOpening};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

@@ -6,10 +6,10 @@ mod guest_path;
 pub use grant::FilesystemGrant;
 pub(super) use guest_path::{absolute_guest_path, is_below, lexically_clean};
 
-use super::capability_use::{CapabilityUse, Subject};
-use super::mount::{Access, Mount, MountOpening};
-use super::proposal::{Choice, GrantProposal, RequestedCapability};
-use super::rules::CapabilityRules;
+use super::common::capability_use::{CapabilityUse, Subject};
+use super::common::mount::{Access, Mount, MountOpening};
+use super::common::proposal::{Choice, GrantProposal, RequestedCapability};
+use super::common::rules::CapabilityRules;
 use crate::denial::{ASK_THE_USER, Denial, quoted};
 use crate::identity::PluginId;
 use crate::names::is_name;

@@ -6,11 +6,11 @@ mod seen_origins;
 pub use pattern::{FlowError, FlowPattern, Origin, PrivateOrigins, Recipient, first_blocked};
 pub(crate) use seen_origins::SeenOrigins;
 
-use super::capability_use::{CapabilityUse, Subject};
-use super::extent::GrantEntry;
-use super::mount::Mount;
-use super::proposal::RequestedCapability;
-use super::rules::CapabilityRules;
+use super::common::capability_use::{CapabilityUse, Subject};
+use super::common::extent::GrantEntry;
+use super::common::mount::Mount;
+use super::common::proposal::RequestedCapability;
+use super::common::rules::CapabilityRules;
 use crate::denial::Denial;
 use crate::identity::PluginId;
 

@@ -10,11 +10,11 @@ pub use pattern::{HttpPattern, HttpPatternError};
 pub use request_path::{RequestPath, RequestPathError};
 pub use target::{HttpTarget, HttpUrlError};
 
-use super::capability_use::{CapabilityUse, Subject};
-use super::extent::GrantEntry;
-use super::mount::Mount;
-use super::proposal::{GrantProposal, RequestedCapability};
-use super::rules::{CapabilityRules, requested_each};
+use super::common::capability_use::{CapabilityUse, Subject};
+use super::common::extent::GrantEntry;
+use super::common::mount::Mount;
+use super::common::proposal::{GrantProposal, RequestedCapability};
+use super::common::rules::{CapabilityRules, requested_each};
 use crate::denial::{ASK_THE_USER, Denial, quoted};
 use crate::identity::PluginId;
 use crate::limits::exact_size;

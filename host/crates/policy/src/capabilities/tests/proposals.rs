@@ -1,6 +1,6 @@
 //! How requests and grants are shown, and which grants are proposed.
 
-use super::*;
+use crate::capabilities::*;
 
 const ALL: &str = r#"
     filesystem = "read"

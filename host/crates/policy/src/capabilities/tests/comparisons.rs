@@ -1,6 +1,6 @@
-//! Requests, grants and uses of all capabilities together.
+//! Grants that are checked, compared and reduced.
 
-use super::*;
+use crate::capabilities::*;
 #[test]
 fn what_is_written_is_read_again() {
     let grants: Grants = toml::from_str(

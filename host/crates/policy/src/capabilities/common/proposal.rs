@@ -48,12 +48,12 @@ impl Choice {
 
 impl GrantProposal {
     /// A line that can be accepted as it is.
-    pub(super) fn new(capability: RequestedCapability, line: String) -> Self {
+    pub(crate) fn new(capability: RequestedCapability, line: String) -> Self {
         Self { capability, line, choose: None, suggested: None }
     }
 
     /// The key alone, or a list with the requested name or pattern.
-    pub(super) fn of_key(capability: RequestedCapability) -> Self {
+    pub(crate) fn of_key(capability: RequestedCapability) -> Self {
         let RequestedCapability { key, detail, .. } = &capability;
         let line = if detail.is_empty() { format!("{key} = true") } else { format!("{key} = [{}]", quoted(detail)) };
         Self::new(capability, line)

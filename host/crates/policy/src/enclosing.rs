@@ -1,7 +1,6 @@
 //! Granted directories that lie in others.
 
-use super::list::Grants;
-use super::mount::Access;
+use super::{Access, Grants};
 use std::path::{Component, Path, PathBuf};
 
 /// Finds, for each granted directory, the outermost granted directory that contains it and that guests may write to.

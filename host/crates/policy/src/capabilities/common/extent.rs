@@ -117,7 +117,7 @@ fn each_is_within<T: GrantEntry>(these: &[T], others: &[T]) -> bool {
     these.iter().all(|one| is_within_one(one, others))
 }
 
-pub(super) fn is_within_one<T: GrantEntry>(one: &T, others: &[T]) -> bool {
+pub(crate) fn is_within_one<T: GrantEntry>(one: &T, others: &[T]) -> bool {
     others.iter().any(|other| one.is_within(other))
 }
 

@@ -1,7 +1,7 @@
 //! Questions, their answers, and the remedies of denials.
 
-use super::uses::*;
-use super::*;
+use crate::capabilities::uses::*;
+use crate::capabilities::*;
 use crate::{ASK_THE_USER, Authority, PluginId, Side};
 
 const REQUESTS: &str = r#"

@@ -82,7 +82,7 @@ pub(crate) fn both<U: CapabilityUse>(
 macro_rules! use_without_target {
     ($name:ident, $rules:ty, $key:literal: $target:literal, granted by $line:literal
         $(, requested as $requested:ident, granted as $granted:ident)? $(, note: $note:expr)?) => {
-        impl $crate::capabilities::capability_use::CapabilityUse for $name {
+        impl $crate::capabilities::common::capability_use::CapabilityUse for $name {
             type Rules = $rules;
             const KEY: &'static str = $key;
             $(const NOTE: Option<&'static str> = Some($note);)?
@@ -101,19 +101,19 @@ macro_rules! use_without_target {
 
             fn decide(
                 &self,
-                subject: $crate::capabilities::capability_use::Subject<'_>,
-                requested: &<$rules as $crate::capabilities::rules::CapabilityRules>::Request,
-                granted: &<$rules as $crate::capabilities::rules::CapabilityRules>::Grant,
+                subject: $crate::capabilities::common::capability_use::Subject<'_>,
+                requested: &<$rules as $crate::capabilities::common::rules::CapabilityRules>::Request,
+                granted: &<$rules as $crate::capabilities::common::rules::CapabilityRules>::Grant,
             ) -> Result<(), $crate::Denial> {
-                use $crate::capabilities::extent::Extent;
+                use $crate::capabilities::common::extent::Extent;
                 let (requested, granted) = (&requested$(.$requested)?, &granted$(.$granted)?);
                 let (is_granted, is_requested) = (!granted.is_nothing(), !requested.is_nothing());
-                $crate::capabilities::capability_use::both(subject.plugin, is_granted, is_requested, || Self)
+                $crate::capabilities::common::capability_use::both(subject.plugin, is_granted, is_requested, || Self)
             }
         }
     };
 }
-pub(super) use use_without_target;
+pub(crate) use use_without_target;
 
 /// Says what a use of something that has a name is. It is granted by a list of names or patterns.
 macro_rules! use_of_name {
@@ -124,24 +124,24 @@ macro_rules! use_of_name {
             /// Whether it is allowed to use what has this name.
             pub(crate) fn decide_name(
                 plugin: &$crate::PluginId,
-                $requested: &<$rules as $crate::capabilities::rules::CapabilityRules>::Request,
-                granted: &<$rules as $crate::capabilities::rules::CapabilityRules>::Grant,
+                $requested: &<$rules as $crate::capabilities::common::rules::CapabilityRules>::Request,
+                granted: &<$rules as $crate::capabilities::common::rules::CapabilityRules>::Grant,
                 $wanted: &str,
             ) -> Result<(), $crate::Denial> {
                 let (is_granted, is_requested) = (Self::entry_of(granted, $wanted).is_some(), $is_requested);
                 let used = || Self { $field: $wanted.to_owned() };
-                $crate::capabilities::capability_use::both(plugin, is_granted, is_requested, used)
+                $crate::capabilities::common::capability_use::both(plugin, is_granted, is_requested, used)
             }
 
             fn entry_of(
-                $granted: &<$rules as $crate::capabilities::rules::CapabilityRules>::Grant,
+                $granted: &<$rules as $crate::capabilities::common::rules::CapabilityRules>::Grant,
                 $entry_of: &str,
             ) -> Option<usize> {
                 $entry
             }
         }
 
-        impl $crate::capabilities::capability_use::CapabilityUse for $name {
+        impl $crate::capabilities::common::capability_use::CapabilityUse for $name {
             type Rules = $rules;
             const KEY: &'static str = $key;
             const QUESTION: &'static str = $question;
@@ -162,20 +162,20 @@ macro_rules! use_of_name {
 
             fn decide(
                 &self,
-                subject: $crate::capabilities::capability_use::Subject<'_>,
-                requested: &<$rules as $crate::capabilities::rules::CapabilityRules>::Request,
-                granted: &<$rules as $crate::capabilities::rules::CapabilityRules>::Grant,
+                subject: $crate::capabilities::common::capability_use::Subject<'_>,
+                requested: &<$rules as $crate::capabilities::common::rules::CapabilityRules>::Request,
+                granted: &<$rules as $crate::capabilities::common::rules::CapabilityRules>::Grant,
             ) -> Result<(), $crate::Denial> {
                 Self::decide_name(subject.plugin, requested, granted, &self.$field)
             }
 
             fn entry(
                 &self,
-                granted: &<$rules as $crate::capabilities::rules::CapabilityRules>::Grant,
+                granted: &<$rules as $crate::capabilities::common::rules::CapabilityRules>::Grant,
             ) -> Option<usize> {
                 Self::entry_of(granted, &self.$field)
             }
         }
     };
 }
-pub(super) use use_of_name;
+pub(crate) use use_of_name;

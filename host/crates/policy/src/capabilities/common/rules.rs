@@ -43,13 +43,13 @@ pub(crate) trait CapabilityRules {
 }
 
 /// A request that is there or not.
-pub(super) fn requested_flag(is_requested: bool, key: &'static str, effect: &'static str) -> Vec<RequestedCapability> {
+pub(crate) fn requested_flag(is_requested: bool, key: &'static str, effect: &'static str) -> Vec<RequestedCapability> {
     let described = || RequestedCapability { key, detail: String::new(), effect };
     is_requested.then(described).into_iter().collect()
 }
 
 /// A request for each of several things.
-pub(super) fn requested_each<T: ToString>(
+pub(crate) fn requested_each<T: ToString>(
     of: &[T],
     key: &'static str,
     effect: &'static str,
@@ -58,17 +58,17 @@ pub(super) fn requested_each<T: ToString>(
 }
 
 /// A line for a grant that is there or not.
-pub(super) fn granted_flag(key: &'static str, is_granted: bool) -> Vec<(&'static str, String)> {
+pub(crate) fn granted_flag(key: &'static str, is_granted: bool) -> Vec<(&'static str, String)> {
     is_granted.then(|| (key, "yes".to_owned())).into_iter().collect()
 }
 
 /// A line for each of several things that are granted.
-pub(super) fn granted_each<T: ToString>(key: &'static str, of: &[T]) -> Vec<(&'static str, String)> {
+pub(crate) fn granted_each<T: ToString>(key: &'static str, of: &[T]) -> Vec<(&'static str, String)> {
     of.iter().map(|it| (key, it.to_string())).collect()
 }
 
 /// The names that are not granted.
-pub(super) fn ungranted_names<'a>(
+pub(crate) fn ungranted_names<'a>(
     requested: &[String],
     granted: impl Iterator<Item = &'a String> + Clone,
 ) -> Vec<String> {
@@ -76,7 +76,7 @@ pub(super) fn ungranted_names<'a>(
 }
 
 /// The error for a name that cannot name anything.
-pub(super) fn check_name(key: &str, name: &str) -> Result<(), String> {
+pub(crate) fn check_name(key: &str, name: &str) -> Result<(), String> {
     if crate::names::is_name(name, 32, "-_") {
         return Ok(());
     }
