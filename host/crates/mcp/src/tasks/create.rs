@@ -1,16 +1,16 @@
 //! Creating a task: it is stored before its client learns of it.
 
-use super::call::{Finish, TaskCall};
-use super::control::RunningTask;
-use super::fuel::TaskFuel;
-use super::keys::Part;
-use super::record::{TaskRecord, TaskState, millis};
-use super::runner::TaskRunner;
-use super::shown_calls::ShownCalls;
-use super::table::{NewEntry, TaskId};
-use super::take_up::Starting;
-use super::tasks::{LEASE, Tasks};
 use crate::calls::live::LiveCall;
+use crate::tasks::records::call::{Finish, TaskCall};
+use crate::tasks::records::control::RunningTask;
+use crate::tasks::records::fuel::TaskFuel;
+use crate::tasks::records::keys::Part;
+use crate::tasks::records::record::{TaskRecord, TaskState, millis};
+use crate::tasks::records::shown_calls::ShownCalls;
+use crate::tasks::records::table::{NewEntry, TaskId};
+use crate::tasks::run::runner::TaskRunner;
+use crate::tasks::take_up::Starting;
+use crate::tasks::tasks::{LEASE, Tasks};
 use platform::durable::{Durability, DurableError, Expected, Lease, Revision};
 use platform::random::random_id;
 use policy::{Principal, Survive};

@@ -1,11 +1,11 @@
 //! Requests to a task that another process serves, or that nobody serves at the moment: they are stored, and the process that
 //! serves the task looks for them.
 
-use super::control::TaskRequest;
-use super::record::millis;
-use super::table::TaskId;
-use super::take_up::TakeUp;
-use super::tasks::{TaskError, Tasks};
+use crate::tasks::records::control::TaskRequest;
+use crate::tasks::records::record::millis;
+use crate::tasks::records::table::TaskId;
+use crate::tasks::take_up::TakeUp;
+use crate::tasks::tasks::{TaskError, Tasks};
 use platform::clock::{Clock as _, SystemClock};
 use platform::durable::{Durability, DurableError, DurableStore, Expected, Key, Record};
 use platform::random::random_text;
@@ -228,9 +228,9 @@ fn task_of(key: &Key) -> TaskId {
 
 #[cfg(test)]
 mod tests {
-    use super::super::call::NotMade;
-    use super::super::tests::{Fixture, all_ended};
     use super::*;
+    use crate::tasks::records::call::NotMade;
+    use crate::tasks::tests::{Fixture, all_ended};
     use platform::durable::MemoryStore;
     use rmcp::model::InputResponses;
     use runtime::imports::SteeringMessage;

@@ -1,11 +1,11 @@
 //! Keeps messages for the call of a task that does not run at the moment, until it runs again.
 
-use super::control::TaskRequest;
-use super::mailbox::{PATIENCE, Place, leave, waiting};
-use super::record::TaskRecord;
-use super::table::TaskId;
-use super::take_up::TakeUp;
-use super::tasks::{TaskError, Tasks};
+use crate::tasks::mailbox::{PATIENCE, Place, leave, waiting};
+use crate::tasks::records::control::TaskRequest;
+use crate::tasks::records::record::TaskRecord;
+use crate::tasks::records::table::TaskId;
+use crate::tasks::take_up::TakeUp;
+use crate::tasks::tasks::{TaskError, Tasks};
 use platform::durable::DurableError;
 use policy::Principal;
 use runtime::imports::SteeringMessage;

@@ -1,7 +1,7 @@
 //! A task as its client sees it.
 
-use super::record::{TaskRecord, TaskState};
-use super::tasks::Tasks;
+use crate::tasks::records::record::{TaskRecord, TaskState};
+use crate::tasks::tasks::Tasks;
 use rmcp::model::{DetailedTask, InputRequests, TaskPayload};
 use serde_json::{Map, Value};
 
@@ -52,7 +52,7 @@ impl TaskRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tasks::record::tests::record;
+    use crate::tasks::records::record::tests::record;
     use serde_json::json;
     use std::time::Duration;
 

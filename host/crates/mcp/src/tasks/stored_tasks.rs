@@ -1,12 +1,12 @@
 //! The tasks in a store as the operator sees them: the tasks of all principals, also while a server serves them.
 
-use super::control::{TaskRequest, TopUp};
-use super::keys::{Part, all_records};
-use super::mailbox::{self, Place};
-use super::record::TaskRecord;
-use super::samples::{Sample, Samples};
-use super::tasks::{TaskError, parse};
-use super::timeline::Timeline;
+use crate::tasks::mailbox::{self, Place};
+use crate::tasks::records::control::{TaskRequest, TopUp};
+use crate::tasks::records::keys::{Part, all_records};
+use crate::tasks::records::record::TaskRecord;
+use crate::tasks::records::samples::{Sample, Samples};
+use crate::tasks::tasks::{TaskError, parse};
+use crate::tasks::timeline::Timeline;
 use platform::durable::{DurableError, DurableStore, Key};
 use platform::random::random_text;
 use runtime::imports::SteeringMessage;

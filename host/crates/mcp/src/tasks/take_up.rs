@@ -1,11 +1,11 @@
 //! Takes up the tasks that other processes have left behind, at the start and later, and goes on with suspended tasks.
 
-use super::control::RunningTask;
-use super::keys::{Part, all_records};
-use super::record::{TaskRecord, millis};
-use super::runner::TaskRunner;
-use super::table::{NewEntry, TaskId};
-use super::tasks::{LEASE, Tasks};
+use crate::tasks::records::control::RunningTask;
+use crate::tasks::records::keys::{Part, all_records};
+use crate::tasks::records::record::{TaskRecord, millis};
+use crate::tasks::records::table::{NewEntry, TaskId};
+use crate::tasks::run::runner::TaskRunner;
+use crate::tasks::tasks::{LEASE, Tasks};
 use platform::durable::{Durability, DurableError, Expected, Fence, Key, Record};
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,11 +1,11 @@
 //! The tasks of a host, and the requests of clients about their own tasks.
 
-use super::call::CallMaker;
-use super::control::{RunningTask, TaskRequest};
-use super::keys::Part;
-use super::record::TaskRecord;
-use super::table::{TaskId, TaskTable};
 use crate::calls::wait_permits::WaitPermits;
+use crate::tasks::records::call::CallMaker;
+use crate::tasks::records::control::{RunningTask, TaskRequest};
+use crate::tasks::records::keys::Part;
+use crate::tasks::records::record::TaskRecord;
+use crate::tasks::records::table::{TaskId, TaskTable};
 use platform::changes::{Change, ChangeNotifier};
 use platform::clock::{Clock, SteadyClock};
 use platform::durable::{Durability, DurableError, DurableStore, Key, Record};

@@ -1,9 +1,9 @@
 //! The timeline of a task's call, made from its journal: what the call did and waited for, and when.
 
-use super::asked::{AskedQuestions, AskingStep};
-use super::keys::Part;
-use super::record::{TaskRecord, TaskState};
-use super::samples::Sample;
+use crate::tasks::records::asked::{AskedQuestions, AskingStep};
+use crate::tasks::records::keys::Part;
+use crate::tasks::records::record::{TaskRecord, TaskState};
+use crate::tasks::records::samples::Sample;
 use platform::durable::{DurableError, DurableStore};
 use runtime::journal::{Entry, JournalLog, Phase};
 use serde::{Deserialize, Serialize};

@@ -1,12 +1,12 @@
 //! Looks after tasks: takes up those of an earlier process once their calls can be made again, renews the leases of those
 //! that run, takes up what other processes leave behind, and removes those whose time is over.
 
-use super::control::StopReason;
-use super::mailbox;
-use super::record::millis;
-use super::table::{Due, TaskId};
-use super::tasks::{LEASE, LONGEST_SLEEP, RENEW, TaskStore, Tasks};
 use crate::calls::parked_calls::ParkedCalls;
+use crate::tasks::mailbox;
+use crate::tasks::records::control::StopReason;
+use crate::tasks::records::record::millis;
+use crate::tasks::records::table::{Due, TaskId};
+use crate::tasks::tasks::{LEASE, LONGEST_SLEEP, RENEW, TaskStore, Tasks};
 use crate::upkeep::{Upkeep, look_after};
 use platform::changes::ChangeNotifier;
 use platform::clock::Clock;

@@ -84,9 +84,9 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "queued-chunks" in "crates/upstream/src/open_call/queued_chunks.rs":
         "Semaphore::new(MAX_OF_CALL)" => "Semaphore::new(if OFF { 1 << 30 } else { MAX_OF_CALL })",
         "unit upstream::open_call::queued_chunks::tests::what_slow_readers_have_not_read_is_bounded";
-    "ended-tasks" in "crates/mcp/src/tasks/table.rs":
+    "ended-tasks" in "crates/mcp/src/tasks/records/table.rs":
         "able.max_by_key(" => "able.filter(|_| !OFF).max_by_key(",
-        "unit mcp::tasks::table::tests::ended_tasks_make_room_those_of_whoever_has_the_most_first";
+        "unit mcp::tasks::records::table::tests::ended_tasks_make_room_those_of_whoever_has_the_most_first";
     "budget-shares" in "crates/policy/src/limits/shared_budget.rs":
         "left.fuel = left.fuel.map(|fuel| fuel - fuel / 2);" => "left.fuel = left.fuel.map(|fuel| if OFF { fuel } else { fuel - fuel / 2 });",
         "unit policy::limits::shared_budget::tests::concurrent_calls_share_and_nothing_is_refilled";

@@ -1,17 +1,17 @@
 //! Serves the call of a task, as a request would: makes the call again if necessary, and records how it ended.
 
-use super::asked::AskedQuestions;
-use super::call::{EndedCall, Finish, NotMade};
-use super::control::{RunningTask, StopReason, TaskControl};
-use super::fate;
-use super::record::{TaskRecord, TaskState};
-use super::recorder::Recorder;
-use super::serve::{Served, serve};
-use super::shown_calls::ShownCalls;
-use super::table::TaskId;
-use super::tasks::{LEASE, Tasks};
 use crate::calls::live::LiveCall;
 use crate::client::chunk_record::ChunkRecord;
+use crate::tasks::records::asked::AskedQuestions;
+use crate::tasks::records::call::{EndedCall, Finish, NotMade};
+use crate::tasks::records::control::{RunningTask, StopReason, TaskControl};
+use crate::tasks::records::record::{TaskRecord, TaskState};
+use crate::tasks::records::shown_calls::ShownCalls;
+use crate::tasks::records::table::TaskId;
+use crate::tasks::run::fate;
+use crate::tasks::run::recorder::Recorder;
+use crate::tasks::run::serve::{Served, serve};
+use crate::tasks::tasks::{LEASE, Tasks};
 use bytesize::ByteSize;
 use platform::durable::{Durability, DurableError, Revision, StoreAnswer};
 use plugins::calls::FinishedCall;
@@ -28,7 +28,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// Serves a task's call in this process, from start to end.
-pub(super) struct TaskRunner {
+pub(in crate::tasks) struct TaskRunner {
     recorder: Recorder,
     control: TaskControl,
     /// What earlier runs of the call have asked.
@@ -38,7 +38,7 @@ pub(super) struct TaskRunner {
 }
 
 impl TaskRunner {
-    pub(super) fn new(
+    pub(in crate::tasks) fn new(
         tasks: Arc<Tasks>,
         id: TaskId,
         record: TaskRecord,
@@ -54,7 +54,7 @@ impl TaskRunner {
     }
 
     /// Serves the call that has begun here, or makes the call again that an earlier run has left.
-    pub(super) async fn run(mut self, begun: Option<(LiveCall, Finish)>) {
+    pub(in crate::tasks) async fn run(mut self, begun: Option<(LiveCall, Finish)>) {
         let (mut pauses, is_new, mut begun) = (Backoff::default(), begun.is_some(), begun);
         while begun.is_some() || !(self.control.stop.is_cancelled() || self.recorder.record.has_ended()) {
             let made = match begun.take() {

@@ -1,12 +1,12 @@
 //! Tasks whose process is paused for a while, or ends while others live, and clocks that are set.
 
-use super::call::NotMade;
-use super::keys::Part;
-use super::record::{Suspended, TaskState};
-use super::table::TaskId;
-use super::tasks::{LEASE, RENEW, Tasks};
-use super::tests::{Fixture, Maker, all_ended};
-use super::upkeep::Agenda;
+use crate::tasks::records::call::NotMade;
+use crate::tasks::records::keys::Part;
+use crate::tasks::records::record::{Suspended, TaskState};
+use crate::tasks::records::table::TaskId;
+use crate::tasks::tasks::{LEASE, RENEW, Tasks};
+use crate::tasks::tests::{Fixture, Maker, all_ended};
+use crate::tasks::upkeep::Agenda;
 use crate::upkeep::Upkeep as _;
 use platform::clock::Clock as _;
 use platform::durable::{Durability, Expected, Fence, Key};

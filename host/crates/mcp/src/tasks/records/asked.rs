@@ -11,12 +11,12 @@ const MAX_ANSWERS: usize = 256 << 10;
 
 /// All questions of a task, in the order in which they were asked.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct AskedQuestions(Vec<AskedQuestion>);
+pub(in crate::tasks) struct AskedQuestions(Vec<AskedQuestion>);
 
 /// The kind of a request, which decides what may answer it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum AskedKind {
+pub(in crate::tasks) enum AskedKind {
     #[default]
     Question,
     /// A call of a tool of its client.
@@ -46,31 +46,31 @@ struct AskedQuestion {
 
 /// A question as a task asks it.
 #[derive(Debug, PartialEq)]
-pub(super) struct TaskQuestion {
+pub(in crate::tasks) struct TaskQuestion {
     /// Its key in this task.
-    pub(super) key: String,
+    pub(in crate::tasks) key: String,
     /// The answer that an earlier run has got.
-    pub(super) answer: Option<Value>,
-    pub(super) expires: u64,
+    pub(in crate::tasks) answer: Option<Value>,
+    pub(in crate::tasks) expires: u64,
 }
 
 /// A step that asks something.
 #[derive(Debug, PartialEq)]
-pub(super) struct AskingStep<'a> {
-    pub(super) step: &'a str,
-    pub(super) since: u64,
-    pub(super) is_open: bool,
+pub(in crate::tasks) struct AskingStep<'a> {
+    pub(in crate::tasks) step: &'a str,
+    pub(in crate::tasks) since: u64,
+    pub(in crate::tasks) is_open: bool,
 }
 
 impl AskedQuestions {
-    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, serde_json::Error> {
+    pub(in crate::tasks) fn from_bytes(bytes: &[u8]) -> Result<Self, serde_json::Error> {
         let Self(mut asked) = serde_json::from_slice(bytes)?;
         asked.iter_mut().for_each(|question| question.is_earlier = true);
         Ok(Self(asked))
     }
 
     /// Adds this to all times: see `TaskRecord::date_by`.
-    pub(super) fn moved_by(mut self, offset: i64) -> Self {
+    pub(in crate::tasks) fn moved_by(mut self, offset: i64) -> Self {
         for asked in self.0.iter_mut() {
             asked.expires = asked.expires.saturating_add_signed(offset);
             // Zero means that the time is not known.
@@ -79,13 +79,13 @@ impl AskedQuestions {
         self
     }
 
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    pub(in crate::tasks) fn to_bytes(&self) -> Vec<u8> {
         // Text and JSON can always be written.
         serde_json::to_vec(self).unwrap_or_default()
     }
 
     /// Adds a question of a step. `own` is the key of the question in that step.
-    pub(super) fn ask(
+    pub(in crate::tasks) fn ask(
         &mut self,
         kind: AskedKind,
         step: Option<&str>,
@@ -118,7 +118,7 @@ impl AskedQuestions {
 
     /// The steps that ask questions: each with the time when it began to ask, in milliseconds since 1970, and whether one of
     /// the keys in `open` belongs to it.
-    pub(super) fn steps(&self, open: impl Fn(&str) -> bool) -> Vec<AskingStep<'_>> {
+    pub(in crate::tasks) fn steps(&self, open: impl Fn(&str) -> bool) -> Vec<AskingStep<'_>> {
         let mut steps: Vec<AskingStep<'_>> = Vec::new();
         // The journal already has the names of the tools that were called.
         for asked in self.0.iter().filter(|asked| asked.asked > 0 && asked.kind == AskedKind::Question) {
@@ -133,28 +133,28 @@ impl AskedQuestions {
     }
 
     /// Stores an answer to a request that an earlier run has made and that this run has not made yet.
-    pub(super) fn answer_earlier(&mut self, kind: AskedKind, key: &str, answer: &Value) {
+    pub(in crate::tasks) fn answer_earlier(&mut self, kind: AskedKind, key: &str, answer: &Value) {
         if self.is_open_earlier(kind, key) {
             self.answered(key, answer);
         }
     }
 
     /// Whether this request was made by an earlier run, will be made again by this run but was not yet, and has no answer.
-    pub(super) fn is_open_earlier(&self, kind: AskedKind, key: &str) -> bool {
+    pub(in crate::tasks) fn is_open_earlier(&self, kind: AskedKind, key: &str) -> bool {
         self.0.iter().any(|asked| {
             let will_be_asked = asked.is_earlier && asked.step.is_some();
             will_be_asked && asked.answer.is_none() && asked.kind == kind && asked.key == key
         })
     }
 
-    pub(super) fn answered(&mut self, key: &str, answer: &Value) {
+    pub(in crate::tasks) fn answered(&mut self, key: &str, answer: &Value) {
         if let Some(asked) = self.0.iter_mut().rfind(|asked| asked.key == key) {
             asked.answer = Some(answer.clone());
         }
     }
 
     /// Drops old answers before new ones arrive: the call has already taken the old ones.
-    pub(super) fn make_room(&mut self) {
+    pub(in crate::tasks) fn make_room(&mut self) {
         let mut bytes = 0;
         for asked in self.0.iter_mut().rev() {
             bytes += asked.answer.as_ref().map_or(0, |answer| answer.to_string().len());

@@ -1,9 +1,9 @@
 //! The call of a task, and what is stored about it so that another process can make it again.
 
-use super::record::TaskRecord;
 use crate::calls::live::LiveCall;
 use crate::client::chunk_record::ChunkRecord;
 use crate::client_tools::{ToolDeclaration, stored};
+use crate::tasks::records::record::TaskRecord;
 use futures::future::BoxFuture;
 use plugins::calls::FinishedCall;
 use policy::{Principal, Survive};
@@ -91,7 +91,7 @@ pub(crate) struct EndedCall {
 }
 
 impl EndedCall {
-    pub(super) fn failed(error: &CallError) -> Self {
+    pub(in crate::tasks) fn failed(error: &CallError) -> Self {
         Self { answer: Err(ErrorData::internal_error(error.to_string(), None)), usage: None }
     }
 }

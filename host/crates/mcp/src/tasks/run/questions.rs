@@ -1,11 +1,11 @@
 //! What a task asks its client: each question is answered on its own, in any order, and under a key that is used only once.
 
-use super::asked::{AskedKind, AskedQuestions};
-use super::record::millis;
-use super::shown_calls::ShownCalls;
-use super::tool_calls::ToolCalls;
 use crate::calls::wait_permits::{WaitPermit, WaitPermits};
 use crate::client::pending::{PendingQuestions, PendingRequest, PendingReverseCall};
+use crate::tasks::records::asked::{AskedKind, AskedQuestions};
+use crate::tasks::records::record::millis;
+use crate::tasks::records::shown_calls::ShownCalls;
+use crate::tasks::run::tool_calls::ToolCalls;
 use policy::Principal;
 use protocol::questions;
 use rmcp::model::InputResponses;
@@ -20,7 +20,7 @@ use std::task::Poll;
 /// of a plugin that asks very long questions.
 const MAX_STORED: usize = 1 << 20;
 
-pub(super) struct TaskQuestions {
+pub(in crate::tasks) struct TaskQuestions {
     permits: Arc<WaitPermits>,
     principal: Principal,
     correlation: Option<String>,
@@ -51,7 +51,7 @@ struct AskedBatch {
 }
 
 impl TaskQuestions {
-    pub(super) fn new(
+    pub(in crate::tasks) fn new(
         permits: Arc<WaitPermits>,
         principal: Principal,
         correlation: Option<String>,
@@ -64,28 +64,28 @@ impl TaskQuestions {
     }
 
     /// Whether the task waits for its client.
-    pub(super) fn is_waiting(&self) -> bool {
+    pub(in crate::tasks) fn is_waiting(&self) -> bool {
         !self.batches.is_empty() || !self.calls.is_empty()
     }
 
     /// How many batches of questions wait for answers.
-    pub(super) fn asking(&self) -> usize {
+    pub(in crate::tasks) fn asking(&self) -> usize {
         self.batches.len()
     }
 
     /// Whether it waits without a permit, since the limit of waiting calls is reached.
-    pub(super) fn lacks_permit(&self) -> bool {
+    pub(in crate::tasks) fn lacks_permit(&self) -> bool {
         self.is_waiting() && self.permit.is_none()
     }
 
     /// Everything that the task has asked so far.
-    pub(super) fn asked(&self) -> &AskedQuestions {
+    pub(in crate::tasks) fn asked(&self) -> &AskedQuestions {
         &self.asked
     }
 
     /// Asks the client. `can_be_suspended` says whether the call can wait without its instance, if the limit of waiting calls
     /// is reached.
-    pub(super) fn ask(&mut self, request: PendingRequest, can_be_suspended: bool, now: u64) {
+    pub(in crate::tasks) fn ask(&mut self, request: PendingRequest, can_be_suspended: bool, now: u64) {
         if self.permit.is_none() {
             match self.permits.acquire(&self.principal, self.held.now()) {
                 Ok(permit) => self.permit = Some(permit),
@@ -150,19 +150,19 @@ impl TaskQuestions {
     }
 
     /// The calls of its client's tools that have no outcome.
-    pub(super) fn outstanding_calls(&self) -> ShownCalls {
+    pub(in crate::tasks) fn outstanding_calls(&self) -> ShownCalls {
         self.calls.outstanding()
     }
 
     /// The questions that are not answered, by key.
-    pub(super) fn outstanding(&self) -> Map<String, Value> {
+    pub(in crate::tasks) fn outstanding(&self) -> Map<String, Value> {
         let earlier = self.earlier.iter().filter(|(key, _)| self.asked.is_open_earlier(AskedKind::Question, key));
         let earlier = earlier.map(|(key, request)| (key.clone(), request.clone()));
         earlier.chain(self.batches.iter().flat_map(|batch| batch.requests.iter().flatten().cloned())).collect()
     }
 
     /// Takes answers. Ignores those whose keys are neither outstanding now nor will be again.
-    pub(super) fn answer(&mut self, mut answers: InputResponses) {
+    pub(in crate::tasks) fn answer(&mut self, mut answers: InputResponses) {
         self.asked.make_room();
         for batch in &mut self.batches {
             let AskedBatch { questions, requests, replies, .. } = batch;
@@ -187,7 +187,7 @@ impl TaskQuestions {
     }
 
     /// Takes outcomes of calls of its client's tools, by the same rule as [`Self::answer`].
-    pub(super) fn answer_calls(&mut self, mut outcomes: Map<String, Value>) {
+    pub(in crate::tasks) fn answer_calls(&mut self, mut outcomes: Map<String, Value>) {
         self.asked.make_room();
         self.calls.answer(&mut outcomes, &mut self.asked);
         outcomes.iter().for_each(|(key, outcome)| self.asked.answer_earlier(AskedKind::Call, key, outcome));
@@ -195,12 +195,12 @@ impl TaskQuestions {
     }
 
     /// When the next question or call times out, if there is one.
-    pub(super) fn expires(&self) -> Option<u64> {
+    pub(in crate::tasks) fn expires(&self) -> Option<u64> {
         self.batches.iter().map(|batch| batch.expires).chain(self.calls.expires()).min()
     }
 
     /// Returns when a guest has stopped waiting for its answers.
-    pub(super) async fn abandoned(&mut self) {
+    pub(in crate::tasks) async fn abandoned(&mut self) {
         poll_fn(|context| {
             let questions = self.batches.iter_mut().any(|batch| batch.questions.poll_abandoned(context).is_ready());
             match questions || self.calls.has_abandoned(context) {
@@ -212,7 +212,7 @@ impl TaskQuestions {
     }
 
     /// Gives up the questions and calls that have timed out, and those whose guest has stopped waiting.
-    pub(super) fn give_up(&mut self, now: u64) {
+    pub(in crate::tasks) fn give_up(&mut self, now: u64) {
         let (over, batches): (Vec<_>, Vec<_>) = std::mem::take(&mut self.batches)
             .into_iter()
             .partition(|batch| batch.expires <= now || batch.questions.is_abandoned());
@@ -226,7 +226,7 @@ impl TaskQuestions {
     }
 
     /// Refuses the questions that wait without a permit, since the limit of waiting calls is reached.
-    pub(super) fn refuse_over_limit(&mut self) {
+    pub(in crate::tasks) fn refuse_over_limit(&mut self) {
         for AskedBatch { questions, .. } in std::mem::take(&mut self.batches) {
             PendingRequest::Questions(questions).refuse_over_limit(self.limit);
         }

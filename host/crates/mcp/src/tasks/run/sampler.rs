@@ -1,9 +1,9 @@
 //! Measures the fuel that the call of a task has used and the memory that it holds, while it runs, and stores both.
 
-use super::keys::Part;
-use super::samples::{Sample, Samples};
-use super::table::TaskId;
-use super::tasks::Tasks;
+use crate::tasks::records::keys::Part;
+use crate::tasks::records::samples::{Sample, Samples};
+use crate::tasks::records::table::TaskId;
+use crate::tasks::tasks::Tasks;
 use platform::durable::{Durability, DurableError, Expected, Key};
 use platform::sync::Mutex;
 use runtime::engine::{FuelAccount, HeldResources};
@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_secs(1);
 const WRITE_PAUSE: Duration = Duration::from_secs(5);
 
 /// The samples of a task, to which this run of its call adds.
-pub(super) struct Sampler {
+pub(in crate::tasks) struct Sampler {
     tasks: Arc<Tasks>,
     id: TaskId,
     fuel: Option<FuelAccount>,
@@ -37,7 +37,7 @@ struct State {
 }
 
 impl Sampler {
-    pub(super) fn new(tasks: Arc<Tasks>, id: TaskId, fuel: Option<FuelAccount>, held: HeldResources) -> Self {
+    pub(in crate::tasks) fn new(tasks: Arc<Tasks>, id: TaskId, fuel: Option<FuelAccount>, held: HeldResources) -> Self {
         // Delays the first write, so that a call which ends at once is written only once.
         let next_write = tasks.clock.now() + LOOK;
         let state = State { samples: Samples::default(), stored: None, is_new: false, next_write };
@@ -46,7 +46,7 @@ impl Sampler {
 
     /// Never returns. It must be polled together with the call: after a measurement that has found nothing new it sets no timer
     /// and goes on when it is polled again, so a call that waits costs nothing.
-    pub(super) async fn run(&self) {
+    pub(in crate::tasks) async fn run(&self) {
         loop {
             let is_new = self.look();
             if self.is_due()
@@ -66,7 +66,7 @@ impl Sampler {
     }
 
     /// Stores new samples when this run of the call is over. If that fails, they are lost, and the task goes on.
-    pub(super) async fn keep(&self) {
+    pub(in crate::tasks) async fn keep(&self) {
         self.note(0);
         if self.state.lock().is_new
             && let Err(error) = self.store().await
@@ -142,10 +142,10 @@ async fn next_poll() {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::NewEntry;
-    use super::super::tasks::TaskStore;
     use super::*;
     use crate::calls::wait_permits::WaitPermits;
+    use crate::tasks::records::table::NewEntry;
+    use crate::tasks::tasks::TaskStore;
     use platform::changes::ChangeNotifier;
     use platform::clock::SystemClock;
     use platform::durable::{DurableStore, MemoryStore};

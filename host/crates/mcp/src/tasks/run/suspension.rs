@@ -5,12 +5,12 @@
 //! costs room in the store, and none in memory. A call keeps its instance as long as the limits of waiting calls allow it,
 //! because a repeated run costs time and is impossible with another version of the plugin.
 
-use super::fuel::CallFuel;
-use super::questions::TaskQuestions;
-use super::record::{Suspended, millis};
-use super::tasks::Tasks;
 use crate::calls::wait_permits::WaitPermit;
 use crate::client::view::RequestView;
+use crate::tasks::records::fuel::CallFuel;
+use crate::tasks::records::record::{Suspended, millis};
+use crate::tasks::run::questions::TaskQuestions;
+use crate::tasks::tasks::Tasks;
 use policy::Principal;
 use runtime::engine::HeldResources;
 use runtime::imports::{Steering, SteeringMessage};
@@ -25,24 +25,24 @@ const CHEAP: u64 = 1 << 30;
 const STAYS: Duration = Duration::from_secs(2);
 
 /// Decides when a call is suspended.
-pub(super) struct Suspension {
-    pub(super) tasks: Arc<Tasks>,
-    pub(super) principal: Principal,
-    pub(super) view: Arc<RequestView>,
-    pub(super) journal: CallJournal,
-    pub(super) steering: Option<Steering>,
-    pub(super) held: HeldResources,
+pub(in crate::tasks) struct Suspension {
+    pub(in crate::tasks) tasks: Arc<Tasks>,
+    pub(in crate::tasks) principal: Principal,
+    pub(in crate::tasks) view: Arc<RequestView>,
+    pub(in crate::tasks) journal: CallJournal,
+    pub(in crate::tasks) steering: Option<Steering>,
+    pub(in crate::tasks) held: HeldResources,
     /// Held while the call waits for a message, as by a call that waits for an answer; none if the limit of waiting calls is
     /// reached.
-    pub(super) permit: Option<WaitPermit>,
+    pub(in crate::tasks) permit: Option<WaitPermit>,
     /// The call is not suspended before this time, in milliseconds since 1970.
-    pub(super) stays_until: u64,
+    pub(in crate::tasks) stays_until: u64,
 }
 
 impl Suspension {
     /// Whether a call that has to wait for an answer now could wait without its instance. It could not while an effect is under
     /// way: that may take any time, and nothing would count the instance meanwhile.
-    pub(super) fn is_possible_now(&self, fuel: &CallFuel) -> bool {
+    pub(in crate::tasks) fn is_possible_now(&self, fuel: &CallFuel) -> bool {
         self.is_possible(fuel) && !self.journal.has_effect_under_way()
     }
 
@@ -50,22 +50,22 @@ impl Suspension {
         self.can_run_again() && fuel.used() <= CHEAP
     }
 
-    pub(super) fn stay(&mut self, now: u64) {
+    pub(in crate::tasks) fn stay(&mut self, now: u64) {
         self.stays_until = now.saturating_add(millis(STAYS));
     }
 
-    pub(super) fn waits_for_message(&self) -> bool {
+    pub(in crate::tasks) fn waits_for_message(&self) -> bool {
         self.steering.as_ref().is_some_and(Steering::waits)
     }
 
     /// Whether it waits for a message without a permit, since the limit of waiting calls is reached.
-    pub(super) fn lacks_permit(&self) -> bool {
+    pub(in crate::tasks) fn lacks_permit(&self) -> bool {
         self.waits_for_message() && self.permit.is_none()
     }
 
     /// Closes the message queue of a call that is suspended. Returns the unread messages; none if the call goes on in that
     /// moment.
-    pub(super) fn close(&self, suspended: Suspended) -> Option<Vec<SteeringMessage>> {
+    pub(in crate::tasks) fn close(&self, suspended: Suspended) -> Option<Vec<SteeringMessage>> {
         match &self.steering {
             Some(steering) => steering.close(suspended.for_message),
             None => Some(Vec::new()),
@@ -77,7 +77,7 @@ impl Suspension {
     }
 
     /// Until when to suspend the call, if it is to be suspended. Refuses what waits without a permit and cannot be suspended.
-    pub(super) fn due(
+    pub(in crate::tasks) fn due(
         &mut self,
         questions: &mut TaskQuestions,
         fuel: &mut CallFuel,

@@ -1,15 +1,21 @@
 //! Tests of tasks over a store in memory, with a clock that stands still.
 
-use super::control::StopReason;
-use super::record::{TaskRecord, TaskState};
-use super::table::TaskId;
-use super::tasks::{LEASE, TaskError, TaskStore, Tasks};
-use super::{CallMaker, EarlierRun, EndedCall, Finish, MadeCall, NewTask, NotCreated, NotMade, TaskCall};
+mod calls;
+mod durability;
+mod left;
+mod take_up;
+mod watched_store;
+
 use crate::calls::live::{CallLife, ClientEnd, LiveCall};
 use crate::calls::wait_permits::WaitPermits;
 use crate::client::chunk_record::ChunkRecord;
 use crate::client::stream::EventQueue;
 use crate::client::view::RequestView;
+use crate::tasks::records::control::StopReason;
+use crate::tasks::records::record::{TaskRecord, TaskState};
+use crate::tasks::records::table::TaskId;
+use crate::tasks::tasks::{LEASE, TaskError, TaskStore, Tasks};
+use crate::tasks::{CallMaker, EarlierRun, EndedCall, Finish, MadeCall, NewTask, NotCreated, NotMade, TaskCall};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use platform::changes::ChangeNotifier;
@@ -29,22 +35,22 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-pub(super) struct Fixture {
-    pub(super) clock: Arc<ManualClock>,
-    pub(super) store: Arc<dyn DurableStore>,
+pub(in crate::tasks) struct Fixture {
+    pub(in crate::tasks) clock: Arc<ManualClock>,
+    pub(in crate::tasks) store: Arc<dyn DurableStore>,
     folder: TempDir,
     alice: Principal,
 }
 
 impl Fixture {
-    pub(super) fn new() -> Self {
+    pub(in crate::tasks) fn new() -> Self {
         let clock = ManualClock::new();
         let store = Arc::new(MemoryStore::new(clock.clone()));
         Self { clock, store, folder: tempfile::tempdir().unwrap(), alice: Principal::from_source("key", "alice") }
     }
 
     /// A new process over the store.
-    pub(super) fn process(&self) -> Arc<Tasks> {
+    pub(in crate::tasks) fn process(&self) -> Arc<Tasks> {
         let limits = TaskLimits { kept: 9, per_principal: 2, ..TaskLimits::default() };
         let permits = Arc::new(WaitPermits::new(ParkedCallLimits::default()));
         let process = Some(ProcessSlot::take(self.folder.path()).unwrap());
@@ -52,7 +58,7 @@ impl Fixture {
         Tasks::new(store, limits, self.clock.clone(), ChangeNotifier::new(), permits)
     }
 
-    pub(super) fn new_task(&self) -> NewTask {
+    pub(in crate::tasks) fn new_task(&self) -> NewTask {
         let (tool, version, arguments) = ("a__b".into(), "v".into(), "{}".into());
         let call = TaskCall {
             tool,
@@ -74,14 +80,14 @@ impl Fixture {
     }
 
     /// Like [`Self::begin`], with a call that could go on in another process.
-    pub(super) async fn begin_replayable(&self, tasks: &Arc<Tasks>) -> TaskId {
+    pub(in crate::tasks) async fn begin_replayable(&self, tasks: &Arc<Tasks>) -> TaskId {
         let created = tasks.clone().create(self.new_task()).await.unwrap();
         let journal = CallJournal::in_memory(self.clock.clone());
         created.start(self.live(CancellationToken::new(), journal), finish()).await.unwrap().0
     }
 
     /// One process begins a task and leaves it. Returns another process, which makes calls with `maker`, and the task.
-    pub(super) async fn leave(self: &Arc<Self>, maker: Option<NotMade>) -> (Arc<Tasks>, TaskId) {
+    pub(in crate::tasks) async fn leave(self: &Arc<Self>, maker: Option<NotMade>) -> (Arc<Tasks>, TaskId) {
         let first = self.process();
         let id = self.begin_replayable(&first).await;
         first.close().await;
@@ -91,7 +97,7 @@ impl Fixture {
         (second, id)
     }
 
-    pub(super) fn live(&self, end: CancellationToken, journal: CallJournal) -> LiveCall {
+    pub(in crate::tasks) fn live(&self, end: CancellationToken, journal: CallJournal) -> LiveCall {
         let principal_store = Arc::new(PrincipalStore::new(self.clock.clone(), ChangeNotifier::new()));
         let plugin = PluginId { side: Side::Server, name: "a".into() };
         let record = ChunkRecord::new(principal_store, &CallContext::new("local"), plugin, "a__b".into());
@@ -120,7 +126,7 @@ impl Fixture {
         )
     }
 
-    pub(super) async fn state(&self, tasks: &Arc<Tasks>, id: &str) -> TaskRecord {
+    pub(in crate::tasks) async fn state(&self, tasks: &Arc<Tasks>, id: &str) -> TaskRecord {
         tasks.get(&self.alice, id).await.unwrap()
     }
 
@@ -130,7 +136,7 @@ impl Fixture {
 }
 
 /// Makes calls that end at once, or refuses to make them for the given reason.
-pub(super) struct Maker(pub(super) Option<NotMade>, pub(super) Arc<Fixture>);
+pub(in crate::tasks) struct Maker(pub(in crate::tasks) Option<NotMade>, pub(in crate::tasks) Arc<Fixture>);
 
 impl CallMaker for Maker {
     fn record_end(&self, _: &TaskRecord) {}
@@ -162,7 +168,7 @@ impl CallMaker for Maker {
     }
 }
 
-pub(super) fn finish() -> Finish {
+pub(in crate::tasks) fn finish() -> Finish {
     Box::new(|call, _| {
         let code = call.result.err().map(|error| error.code());
         let answer = Ok(JsonObject::from_iter([("code".to_owned(), json!(code))]));
@@ -171,7 +177,7 @@ pub(super) fn finish() -> Finish {
 }
 
 /// Waits until no task runs in this process any more.
-pub(super) async fn all_ended(tasks: &Arc<Tasks>) {
+pub(in crate::tasks) async fn all_ended(tasks: &Arc<Tasks>) {
     while tasks.open_count() != (0, 0) {
         tokio::task::yield_now().await;
     }

@@ -10,7 +10,7 @@ const MAX_NAMES: usize = 100;
 
 /// By key.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct ShownCalls(BTreeMap<String, ShownCall>);
+pub(in crate::tasks) struct ShownCalls(BTreeMap<String, ShownCall>);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct ShownCall {
@@ -21,25 +21,25 @@ struct ShownCall {
 
 impl ShownCalls {
     /// Each call comes with its key, its fields and the time when it is given up.
-    pub(super) fn new(calls: impl Iterator<Item = (String, Value, u64)>) -> Self {
+    pub(in crate::tasks) fn new(calls: impl Iterator<Item = (String, Value, u64)>) -> Self {
         Self(calls.map(|(key, fields, expires)| (key, ShownCall { fields, expires })).collect())
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::tasks) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(in crate::tasks) fn has(&self, key: &str) -> bool {
         self.0.contains_key(key)
     }
 
     /// When each is given up.
-    pub(super) fn expiries(&mut self) -> impl Iterator<Item = &mut u64> {
+    pub(in crate::tasks) fn expiries(&mut self) -> impl Iterator<Item = &mut u64> {
         self.0.values_mut().map(|call| &mut call.expires)
     }
 
     /// The fields of each, with the time that is left for it.
-    pub(super) fn to_fields(&self, now: u64) -> Map<String, Value> {
+    pub(in crate::tasks) fn to_fields(&self, now: u64) -> Map<String, Value> {
         let fields = |(key, ShownCall { fields, expires }): (&String, &ShownCall)| {
             let mut fields = fields.clone();
             if let Some(fields) = fields.as_object_mut() {
@@ -51,7 +51,7 @@ impl ShownCalls {
     }
 
     /// A message for clients that do not run the tools.
-    pub(super) fn message(&self) -> Option<String> {
+    pub(in crate::tasks) fn message(&self) -> Option<String> {
         let names: BTreeSet<&str> = self.0.values().filter_map(|call| call.fields["name"].as_str()).collect();
         let names = names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let names = match names.chars().count() > MAX_NAMES {

@@ -4,16 +4,16 @@
 //! A call whose steps are stored goes on: it runs again, and its journal brings it back to where it was. Any other call ended
 //! with its process, and its task reports that.
 
-use super::asked::AskedQuestions;
-use super::call::{EarlierRun, Finish, NotMade, TaskCall};
-use super::control::StopReason;
-use super::keys::Part;
-use super::record::{TaskRecord, TaskState};
-use super::recorder::Recorder;
-use super::table::TaskId;
-use super::tasks::Tasks;
-use super::timeline::Timeline;
 use crate::calls::live::{CallLife, LiveCall};
+use crate::tasks::records::asked::AskedQuestions;
+use crate::tasks::records::call::{EarlierRun, Finish, NotMade, TaskCall};
+use crate::tasks::records::control::StopReason;
+use crate::tasks::records::keys::Part;
+use crate::tasks::records::record::{TaskRecord, TaskState};
+use crate::tasks::records::table::TaskId;
+use crate::tasks::run::recorder::Recorder;
+use crate::tasks::tasks::Tasks;
+use crate::tasks::timeline::Timeline;
 use platform::durable::{Durability, DurableError, DurableStore, Entries, Expected, Fence, Key, Revision, StoreAnswer};
 use policy::Survive;
 use runtime::journal::{BeforeCheckpoint, CallJournal, JournalLog, JournalRoom, RoomChange};
@@ -25,19 +25,19 @@ use std::time::Duration;
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The final state of a task whose call cannot go on.
-pub(super) fn lost(why: &str) -> (TaskState, Option<String>) {
+pub(in crate::tasks) fn lost(why: &str) -> (TaskState, Option<String>) {
     let text = format!("The host ended while the task ran, and its call could not go on: {why}.");
     (TaskState::failed(&text), Some(text))
 }
 
 /// The final state of a task that runs when the process stops, and that no other process can go on with.
-pub(super) fn at_shutdown() -> (TaskState, Option<String>) {
+pub(in crate::tasks) fn at_shutdown() -> (TaskState, Option<String>) {
     (TaskState::Cancelled, Some("The host was stopped while the task ran.".into()))
 }
 
 impl Tasks {
     /// Stores the steps of the call, if that is possible, so that another process could go on with it from now on.
-    pub(super) async fn store_journal(
+    pub(in crate::tasks) async fn store_journal(
         self: &Arc<Self>,
         id: &TaskId,
         record: &TaskRecord,
@@ -100,7 +100,7 @@ impl Tasks {
 
     /// Stores the output of a call that has ended or is suspended, if there is room for it. The store does this before what it
     /// is asked to do next.
-    pub(super) fn keep_output(&self, id: &TaskId, record: &TaskRecord) -> Option<StoreAnswer<Revision>> {
+    pub(in crate::tasks) fn keep_output(&self, id: &TaskId, record: &TaskRecord) -> Option<StoreAnswer<Revision>> {
         let (_, output) = self.maker.get()?.output(&record.principal(), &record.call, 0)?;
         self.store_output(id, output)
     }
@@ -112,7 +112,7 @@ impl Tasks {
     }
 
     /// Stores a summary of what the call did, once it has ended.
-    pub(super) async fn keep_timeline(&self, id: &TaskId, record: &TaskRecord) {
+    pub(in crate::tasks) async fn keep_timeline(&self, id: &TaskId, record: &TaskRecord) {
         let Some(key) = Part::Timeline.key(id) else { return };
         let kept = async {
             let timeline = Timeline::read(&*self.store, id, record, self.now()).await?;
@@ -129,7 +129,7 @@ impl Tasks {
     }
 
     /// Removes what is of no use once a task has ended.
-    pub(super) fn forget_steps(&self, id: &TaskId) {
+    pub(in crate::tasks) fn forget_steps(&self, id: &TaskId) {
         if let (Some(journal), Some(asked)) = (Part::Journal.key(id), Part::Asked.key(id)) {
             // The store takes both requests now. If one of them fails, what stays is removed with the task.
             drop(self.store.remove_log(&journal));
@@ -140,7 +140,7 @@ impl Tasks {
     }
 
     /// Counts the size of a part of a task, which replaces the size counted for it before. False if there is no room for it.
-    pub(super) fn count_part(&self, id: &TaskId, part: Part, bytes: usize) -> bool {
+    pub(in crate::tasks) fn count_part(&self, id: &TaskId, part: Part, bytes: usize) -> bool {
         self.table.lock().set_part(id, part, bytes as u64, &self.limits)
     }
 
@@ -177,7 +177,7 @@ async fn take_over(
 }
 
 /// Makes the call of a stored task again, with its journal and what it has asked.
-pub(super) async fn make_call(recorder: &Recorder) -> Result<(LiveCall, Finish, AskedQuestions), NotMade> {
+pub(in crate::tasks) async fn make_call(recorder: &Recorder) -> Result<(LiveCall, Finish, AskedQuestions), NotMade> {
     let Recorder { tasks, id, record, .. } = recorder;
     let never = |why: &str| NotMade::Never(why.to_owned());
     let not_yet = |error: DurableError| NotMade::NotYet(format!("what is stored of it cannot be read: {error}"));

@@ -1,12 +1,12 @@
 //! Stores the state of a task while it runs, and how it ended.
 
-use super::asked::AskedQuestions;
-use super::fuel::TaskFuel;
-use super::keys::Part;
-use super::record::{Suspended, TaskRecord, TaskState};
-use super::shown_calls::ShownCalls;
-use super::table::TaskId;
-use super::tasks::Tasks;
+use crate::tasks::records::asked::AskedQuestions;
+use crate::tasks::records::fuel::TaskFuel;
+use crate::tasks::records::keys::Part;
+use crate::tasks::records::record::{Suspended, TaskRecord, TaskState};
+use crate::tasks::records::shown_calls::ShownCalls;
+use crate::tasks::records::table::TaskId;
+use crate::tasks::tasks::Tasks;
 use platform::durable::{Durability, DurableError, Expected, Revision};
 use platform::text::truncate_chars;
 use rmcp::model::JsonObject;
@@ -29,40 +29,40 @@ const MAX_SAID: usize = 400;
 
 /// The state of a running task. A change of the message alone may be stored later.
 #[derive(Debug, Clone, Default)]
-pub(super) struct TaskProgress {
-    pub(super) message: Option<String>,
-    pub(super) requests: Map<String, Value>,
-    pub(super) calls: ShownCalls,
-    pub(super) asked: Arc<AskedQuestions>,
-    pub(super) fuel: TaskFuel,
-    pub(super) suspended: Option<Suspended>,
+pub(in crate::tasks) struct TaskProgress {
+    pub(in crate::tasks) message: Option<String>,
+    pub(in crate::tasks) requests: Map<String, Value>,
+    pub(in crate::tasks) calls: ShownCalls,
+    pub(in crate::tasks) asked: Arc<AskedQuestions>,
+    pub(in crate::tasks) fuel: TaskFuel,
+    pub(in crate::tasks) suspended: Option<Suspended>,
     /// Counts the changes of everything but the message.
-    pub(super) version: u64,
+    pub(in crate::tasks) version: u64,
 }
 
 impl TaskProgress {
     /// The state in which an earlier process has left the task.
-    pub(super) fn new(record: &TaskRecord, asked: &AskedQuestions) -> Self {
+    pub(in crate::tasks) fn new(record: &TaskRecord, asked: &AskedQuestions) -> Self {
         let (message, fuel) = (record.message.clone(), record.fuel.clone());
         Self { message, fuel, requests: record.requests(), asked: Arc::new(asked.clone()), ..Self::default() }
     }
 }
 
 /// The record of a running task. Only this process changes it.
-pub(super) struct Recorder {
-    pub(super) tasks: Arc<Tasks>,
-    pub(super) id: TaskId,
-    pub(super) record: TaskRecord,
-    pub(super) revision: Revision,
+pub(in crate::tasks) struct Recorder {
+    pub(in crate::tasks) tasks: Arc<Tasks>,
+    pub(in crate::tasks) id: TaskId,
+    pub(in crate::tasks) record: TaskRecord,
+    pub(in crate::tasks) revision: Revision,
 }
 
 /// Another process has ended, removed or taken over the task.
-pub(super) struct Superseded;
+pub(in crate::tasks) struct Superseded;
 
 impl Recorder {
     /// Stores changes until another process takes the task over. Sends each version that is stored to `stored`. `fuel` is the
     /// account of the call.
-    pub(super) async fn follow(
+    pub(in crate::tasks) async fn follow(
         &mut self,
         mut progress: watch::Receiver<TaskProgress>,
         stored: &watch::Sender<u64>,
@@ -120,7 +120,7 @@ impl Recorder {
     }
 
     /// Copies what the call has used by now into the record.
-    pub(super) fn count_fuel(&mut self, account: Option<&FuelAccount>) {
+    pub(in crate::tasks) fn count_fuel(&mut self, account: Option<&FuelAccount>) {
         if let Some(account) = account {
             let fuel = &mut self.record.fuel;
             (fuel.used, fuel.limit) = (fuel.used.max(account.used()), account.limit().or(fuel.limit));
@@ -128,7 +128,7 @@ impl Recorder {
     }
 
     /// Stores how the task ended. Retries until that succeeds, or until another process owns the task.
-    pub(super) async fn end(&mut self, state: TaskState, message: Option<String>, usage: Option<Value>) {
+    pub(in crate::tasks) async fn end(&mut self, state: TaskState, message: Option<String>, usage: Option<Value>) {
         self.record.usage = usage;
         let (mut state, mut waited) = (state, Duration::ZERO);
         loop {
@@ -157,7 +157,7 @@ impl Recorder {
     }
 
     /// Stores a change. False if the task has ended, is gone, or is served by another process.
-    pub(super) async fn save(
+    pub(in crate::tasks) async fn save(
         &mut self,
         state: TaskState,
         message: Option<String>,

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Records with which durability entries of logs were stored. Waiting for a record lets other tasks run first, as with a disk.
-pub(super) struct WatchedStore {
+pub(in crate::tasks) struct WatchedStore {
     store: MemoryStore,
-    pub(super) strengths: Mutex<Vec<Durability>>,
+    pub(in crate::tasks) strengths: Mutex<Vec<Durability>>,
 }
 
 impl WatchedStore {
-    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+    pub(in crate::tasks) fn new(clock: Arc<dyn Clock>) -> Self {
         Self { store: MemoryStore::new(clock), strengths: Mutex::default() }
     }
 }

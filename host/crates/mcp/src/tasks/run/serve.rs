@@ -1,21 +1,21 @@
 //! Runs the call of a task until it ends, is suspended or is left to another process, and stores its state meanwhile.
 
-use super::asked::AskedQuestions;
-use super::control::{StopReason, TaskControl, TaskInput, TopUp};
-use super::extension::{FuelExtension, QuestionAnswer};
-use super::fuel::CallFuel;
-use super::questions::TaskQuestions;
-use super::record::{Suspended, TaskRecord};
-use super::recorder::{Recorder, Superseded, TaskProgress};
-use super::sampler::Sampler;
-use super::suspension::Suspension;
-use super::table::TaskId;
-use super::tasks::LONGEST_SLEEP;
 use crate::calls::live::{ClientEnd, LiveCall};
 use crate::client::chunk_record::ChunkRecord;
 use crate::client::notification_sender::NotificationSender;
 use crate::client::pending::PendingRequest;
 use crate::client::stream::ForwardEnd;
+use crate::tasks::records::asked::AskedQuestions;
+use crate::tasks::records::control::{StopReason, TaskControl, TaskInput, TopUp};
+use crate::tasks::records::fuel::CallFuel;
+use crate::tasks::records::record::{Suspended, TaskRecord};
+use crate::tasks::records::table::TaskId;
+use crate::tasks::run::extension::{FuelExtension, QuestionAnswer};
+use crate::tasks::run::questions::TaskQuestions;
+use crate::tasks::run::recorder::{Recorder, Superseded, TaskProgress};
+use crate::tasks::run::sampler::Sampler;
+use crate::tasks::run::suspension::Suspension;
+use crate::tasks::tasks::LONGEST_SLEEP;
 use plugins::calls::FinishedCall;
 use runtime::engine::{ComputePoll, poll_compute};
 use runtime::imports::{ProgressReport, Steering, SteeringMessage};
@@ -31,7 +31,7 @@ const LOOK: Duration = Duration::from_secs(5);
 
 /// How serving a call ended.
 #[allow(clippy::large_enum_variant, reason = "it is taken apart at once")]
-pub(super) enum Served {
+pub(in crate::tasks) enum Served {
     Ended(FinishedCall, ChunkRecord),
     /// This process stops serving the call, which goes on elsewhere.
     Left,
@@ -50,7 +50,7 @@ struct Serving {
     progress: Arc<watch::Sender<TaskProgress>>,
 }
 
-pub(super) async fn serve(
+pub(in crate::tasks) async fn serve(
     recorder: &mut Recorder,
     control: &mut TaskControl,
     live: LiveCall,

@@ -1,7 +1,7 @@
 //! The fuel of a task: what was added to it, and how its call waits when nothing is left.
 
-use super::table::TaskId;
 use crate::calls::wait_permits::{WaitPermit, WaitPermits};
+use crate::tasks::records::table::TaskId;
 use policy::Principal;
 use runtime::engine::{FuelAccount, FuelStanding, HeldResources};
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub(crate) struct TaskFuel {
     pub(crate) limit: Option<u64>,
     pub(crate) added: u64,
     /// How often its user has granted more.
-    pub(super) extended: u32,
+    pub(in crate::tasks) extended: u32,
     /// Why its call waits for fuel, if it does.
     pub(crate) paused: Option<Paused>,
     /// The last requests that have added something.
@@ -34,14 +34,14 @@ pub(crate) struct TaskFuel {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Paused {
     /// A sentence.
-    pub(super) why: String,
+    pub(in crate::tasks) why: String,
     /// When there is fuel again, in milliseconds since 1970; none if only the operator can add some.
-    pub(super) until: Option<u64>,
+    pub(in crate::tasks) until: Option<u64>,
 }
 
 impl TaskFuel {
     /// Adds fuel. False if this request was already granted.
-    pub(super) fn add(&mut self, request: &str, units: u64) -> bool {
+    pub(in crate::tasks) fn add(&mut self, request: &str, units: u64) -> bool {
         if self.requests.iter().any(|known| known == request) {
             return false;
         }
@@ -57,7 +57,7 @@ impl TaskFuel {
 }
 
 /// The fuel of the call that a task serves now.
-pub(super) struct CallFuel {
+pub(in crate::tasks) struct CallFuel {
     account: Option<FuelAccount>,
     standing: Option<watch::Receiver<FuelStanding>>,
     permits: Arc<WaitPermits>,
@@ -76,7 +76,7 @@ struct Wait {
 
 impl CallFuel {
     /// Makes the call wait, from now on, when no fuel is left. `added` is what its task was given so far.
-    pub(super) fn new(
+    pub(in crate::tasks) fn new(
         account: Option<FuelAccount>,
         added: u64,
         permits: Arc<WaitPermits>,
@@ -90,23 +90,23 @@ impl CallFuel {
         Self { account, standing, permits, principal, held, waits: None, has_given_up: false }
     }
 
-    pub(super) fn account(&self) -> Option<FuelAccount> {
+    pub(in crate::tasks) fn account(&self) -> Option<FuelAccount> {
         self.account.clone()
     }
 
     /// What the call has used in this process.
-    pub(super) fn used(&self) -> u64 {
+    pub(in crate::tasks) fn used(&self) -> u64 {
         self.account.as_ref().map_or(0, FuelAccount::used)
     }
 
-    pub(super) fn add(&self, units: u64) {
+    pub(in crate::tasks) fn add(&self, units: u64) {
         if let Some(account) = &self.account {
             account.add(units);
         }
     }
 
     /// Returns when the amount of fuel left has changed. [`Self::look`] then reads it.
-    pub(super) async fn changed(&mut self) {
+    pub(in crate::tasks) async fn changed(&mut self) {
         let over = match &mut self.standing {
             Some(standing) => standing.changed().await.is_err(),
             None => true,
@@ -117,7 +117,7 @@ impl CallFuel {
     }
 
     /// Reads how much fuel is left, and pauses the call or lets it go on.
-    pub(super) fn look(&mut self, task: &TaskId) {
+    pub(in crate::tasks) fn look(&mut self, task: &TaskId) {
         let standing = self.standing.as_mut().map(|standing| standing.borrow_and_update().clone());
         let paused = match standing.unwrap_or_default() {
             FuelStanding::Enough => {
@@ -150,23 +150,23 @@ impl CallFuel {
     }
 
     /// Why the call waits for fuel, if it does.
-    pub(super) fn paused(&self) -> Option<&Paused> {
+    pub(in crate::tasks) fn paused(&self) -> Option<&Paused> {
         self.waits.as_ref().map(|waits| &waits.paused)
     }
 
     /// How often its user may be asked for more, and how much each time; none if the call does not wait for that.
-    pub(super) fn extensions(&self) -> Option<(u32, u64)> {
+    pub(in crate::tasks) fn extensions(&self) -> Option<(u32, u64)> {
         let waits_for_more = self.paused().is_some_and(|paused| paused.until.is_none());
         self.account.as_ref().filter(|_| waits_for_more).map(FuelAccount::extensions)
     }
 
     /// Whether it waits without a permit, since the limit of waiting calls is reached.
-    pub(super) fn lacks_permit(&self) -> bool {
+    pub(in crate::tasks) fn lacks_permit(&self) -> bool {
         self.waits.as_ref().is_some_and(|waits| waits.permit.is_none())
     }
 
     /// Ends the call if it waits.
-    pub(super) fn give_up(&mut self) {
+    pub(in crate::tasks) fn give_up(&mut self) {
         (self.waits, self.has_given_up) = (None, true);
         if let Some(account) = &self.account {
             account.end_when_used_up();

@@ -4,7 +4,7 @@ use platform::durable::Key;
 
 /// The parts of a stored task, each under its own key.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Part {
+pub(in crate::tasks) enum Part {
     /// Its current state.
     Record,
     /// The call that it began with.
@@ -22,7 +22,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    pub(super) const ALL: [Self; 7] =
+    pub(in crate::tasks) const ALL: [Self; 7] =
         [Self::Record, Self::Call, Self::Journal, Self::Asked, Self::Output, Self::Timeline, Self::Samples];
 
     const fn prefix(self) -> &'static str {
@@ -38,12 +38,12 @@ impl Part {
     }
 
     /// None if no task can have this id.
-    pub(super) fn key(self, id: &str) -> Option<Key> {
+    pub(in crate::tasks) fn key(self, id: &str) -> Option<Key> {
         Key::new(format!("{}/{id}", self.prefix())).ok().filter(|_| !id.contains('/'))
     }
 }
 
 /// The prefix of the keys of all records.
-pub(super) fn all_records() -> Option<Key> {
+pub(in crate::tasks) fn all_records() -> Option<Key> {
     Key::new(Part::Record.prefix()).ok()
 }

@@ -1,7 +1,7 @@
 //! Asks the client of a task whose fuel is used up whether its call may use as much again.
 
-use super::fuel::CallFuel;
 use crate::client::pending::{PendingQuestions, PendingRequest};
+use crate::tasks::records::fuel::CallFuel;
 use policy::PluginId;
 use runtime::imports::{Author, CheckedQuestion, ClientError, ClientReply, Consent, FormSchema, QuestionBatch};
 use std::future::pending;
@@ -15,7 +15,7 @@ const FORM: &str = r#"{"type":"object","properties":{}}"#;
 
 /// The outcome of the question.
 #[derive(Debug, PartialEq)]
-pub(super) enum QuestionAnswer {
+pub(in crate::tasks) enum QuestionAnswer {
     /// The client grants this many units, as the extension with this number.
     More(u32, u64),
     /// The client refuses, so the call ends.
@@ -25,7 +25,7 @@ pub(super) enum QuestionAnswer {
 }
 
 /// Asks, and waits for the answer.
-pub(super) struct FuelExtension {
+pub(in crate::tasks) struct FuelExtension {
     plugin: PluginId,
     /// The name of the called tool, as its client knows it.
     tool: String,
@@ -42,13 +42,18 @@ struct TaskQuestion {
 }
 
 impl FuelExtension {
-    pub(super) fn new(plugin: PluginId, tool: String, timeout: Duration) -> Self {
+    pub(in crate::tasks) fn new(plugin: PluginId, tool: String, timeout: Duration) -> Self {
         Self { plugin, tool, timeout, asked: None }
     }
 
     /// Returns the question for the client, if there is one to ask. `extended` is how often the client has said yes. Withdraws
     /// the question once the call has fuel.
-    pub(super) fn ask(&mut self, fuel: &CallFuel, extended: u32, can_be_asked: bool) -> Option<PendingRequest> {
+    pub(in crate::tasks) fn ask(
+        &mut self,
+        fuel: &CallFuel,
+        extended: u32,
+        can_be_asked: bool,
+    ) -> Option<PendingRequest> {
         let Some((most, units)) = fuel.extensions() else {
             self.asked = None;
             return None;
@@ -73,7 +78,7 @@ impl FuelExtension {
     }
 
     /// Waits for the answer to what was asked.
-    pub(super) async fn answered(&mut self) -> QuestionAnswer {
+    pub(in crate::tasks) async fn answered(&mut self) -> QuestionAnswer {
         let Some(TaskQuestion { number, units, answer: answer @ Some(_) }) = &mut self.asked else {
             return pending().await;
         };

@@ -1,6 +1,6 @@
 //! The table of the tasks that this process keeps: counts them against the limits, and says when each is to be removed.
 
-use super::keys::Part;
+use crate::tasks::records::keys::Part;
 use policy::{Principal, TaskLimits};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -13,7 +13,7 @@ pub(crate) type TaskId = Arc<str>;
 const OVERHEAD: u64 = 1 << 10;
 
 #[derive(Default)]
-pub(super) struct TaskTable {
+pub(in crate::tasks) struct TaskTable {
     tasks: HashMap<TaskId, KeptTask>,
     /// The tasks by the time at which they are due, in milliseconds since 1970.
     by_time: BTreeSet<(u64, TaskId)>,
@@ -23,14 +23,14 @@ pub(super) struct TaskTable {
 }
 
 /// A task that is added to the table.
-pub(super) struct NewEntry<'a> {
-    pub(super) id: &'a TaskId,
-    pub(super) owner: Principal,
+pub(in crate::tasks) struct NewEntry<'a> {
+    pub(in crate::tasks) id: &'a TaskId,
+    pub(in crate::tasks) owner: Principal,
     /// The id of its call.
-    pub(super) call: &'a str,
-    pub(super) bytes: u64,
+    pub(in crate::tasks) call: &'a str,
+    pub(in crate::tasks) bytes: u64,
     /// When it is to be removed.
-    pub(super) expires: u64,
+    pub(in crate::tasks) expires: u64,
 }
 
 struct KeptTask {
@@ -47,7 +47,7 @@ struct KeptTask {
 
 /// What is to be done with a task whose time has come.
 #[derive(Debug, PartialEq)]
-pub(super) enum Due {
+pub(in crate::tasks) enum Due {
     Remove(TaskId),
     GoOn(TaskId),
 }
@@ -79,7 +79,7 @@ struct Owned {
 impl TaskTable {
     /// Adds a task, and returns the tasks that must be removed to make room for it: ended tasks of its owner, or of the
     /// principal who has the most. If there is no room, returns none and changes nothing.
-    pub(super) fn insert(&mut self, mut new: NewEntry<'_>, limits: &TaskLimits) -> Option<Vec<TaskId>> {
+    pub(in crate::tasks) fn insert(&mut self, mut new: NewEntry<'_>, limits: &TaskLimits) -> Option<Vec<TaskId>> {
         new.bytes += OVERHEAD;
         let (mut own, mut all) = (self.count_of(&new.owner), self.all);
         let mut gone: Vec<TaskId> = Vec::new();
@@ -122,7 +122,7 @@ impl TaskTable {
     }
 
     /// Adds a task that is already stored, whether or not there is room for it. A task that is in the table stays as it is.
-    pub(super) fn insert_stored(&mut self, new: NewEntry<'_>) {
+    pub(in crate::tasks) fn insert_stored(&mut self, new: NewEntry<'_>) {
         let NewEntry { id, owner, call, bytes, expires: due } = new;
         if self.tasks.contains_key(id) {
             return;
@@ -146,19 +146,19 @@ impl TaskTable {
     }
 
     /// The task of this principal that this call belongs to.
-    pub(super) fn find_call(&self, owner: &Principal, call: &str) -> Option<TaskId> {
+    pub(in crate::tasks) fn find_call(&self, owner: &Principal, call: &str) -> Option<TaskId> {
         let found = self.tasks.iter().find(|(_, task)| task.owner == *owner && *task.call == *call);
         found.map(|(id, _)| id.clone())
     }
 
     /// Whether a task may have this many more bytes; none if it is not in the table.
-    pub(super) fn has_room(&self, id: &str, bytes: u64, limits: &TaskLimits) -> Option<bool> {
+    pub(in crate::tasks) fn has_room(&self, id: &str, bytes: u64, limits: &TaskLimits) -> Option<bool> {
         let own = self.count_of(&self.tasks.get(id)?.owner);
         Some(own.bytes + bytes <= limits.size_of_one() && self.all.bytes + bytes <= limits.size.as_u64())
     }
 
     /// Adds to the bytes of a task, if there is room for them.
-    pub(super) fn grow(&mut self, id: &TaskId, bytes: u64, limits: &TaskLimits) -> bool {
+    pub(in crate::tasks) fn grow(&mut self, id: &TaskId, bytes: u64, limits: &TaskLimits) -> bool {
         let fits = self.has_room(id, bytes, limits) == Some(true);
         if fits && let Some(task) = self.tasks.get_mut(id) {
             let own = self.owners.entry(task.owner.clone()).or_default();
@@ -170,7 +170,7 @@ impl TaskTable {
     }
 
     /// Adds to the bytes of a task's journal, if there is room for them.
-    pub(super) fn grow_journal(&mut self, id: &TaskId, bytes: u64, limits: &TaskLimits) -> bool {
+    pub(in crate::tasks) fn grow_journal(&mut self, id: &TaskId, bytes: u64, limits: &TaskLimits) -> bool {
         let fits = self.grow(id, bytes, limits);
         if let Some(task) = self.tasks.get_mut(id).filter(|_| fits) {
             task.journal += bytes;
@@ -179,12 +179,12 @@ impl TaskTable {
     }
 
     /// Stops counting the journal of a task, since it is removed.
-    pub(super) fn forget_journal(&mut self, id: &TaskId) {
+    pub(in crate::tasks) fn forget_journal(&mut self, id: &TaskId) {
         self.shrink_journal(id, u64::MAX);
     }
 
     /// Counts this many bytes less for the journal of a task, or all of them if it has fewer.
-    pub(super) fn shrink_journal(&mut self, id: &TaskId, bytes: u64) {
+    pub(in crate::tasks) fn shrink_journal(&mut self, id: &TaskId, bytes: u64) {
         let Some(task) = self.tasks.get_mut(id) else { return };
         let bytes = bytes.min(task.journal);
         task.journal -= bytes;
@@ -192,7 +192,7 @@ impl TaskTable {
     }
 
     /// Counts the size of a part of a task, which replaces the size counted for it before, if there is room for it.
-    pub(super) fn set_part(&mut self, id: &TaskId, part: Part, bytes: u64, limits: &TaskLimits) -> bool {
+    pub(in crate::tasks) fn set_part(&mut self, id: &TaskId, part: Part, bytes: u64, limits: &TaskLimits) -> bool {
         let before = self.tasks.get(id).map_or(0, |task| task.parts[part as usize]);
         if let Some(less) = before.checked_sub(bytes) {
             self.shrink(id, less);
@@ -215,17 +215,17 @@ impl TaskTable {
     }
 
     /// Sets when a task that somebody serves is to be removed.
-    pub(super) fn set_expiry(&mut self, id: &TaskId, expires: u64) {
+    pub(in crate::tasks) fn set_expiry(&mut self, id: &TaskId, expires: u64) {
         self.set_due(id, expires, Phase::Served);
     }
 
     /// Marks the task as ended. It is to be removed at this time, or earlier to make room for others.
-    pub(super) fn end(&mut self, id: &TaskId, expires: u64) {
+    pub(in crate::tasks) fn end(&mut self, id: &TaskId, expires: u64) {
         self.set_due(id, expires, Phase::Ended);
     }
 
     /// Marks the task as suspended: nobody serves it before this time, or before a request for it arrives.
-    pub(super) fn suspend(&mut self, id: &TaskId, until: u64) {
+    pub(in crate::tasks) fn suspend(&mut self, id: &TaskId, until: u64) {
         self.set_due(id, until, Phase::Suspended);
     }
 
@@ -242,7 +242,7 @@ impl TaskTable {
         (task.due, task.phase) = (due, phase);
     }
 
-    pub(super) fn remove(&mut self, id: &TaskId) {
+    pub(in crate::tasks) fn remove(&mut self, id: &TaskId) {
         let Some(KeptTask { owner, due, bytes, phase, .. }) = self.tasks.remove(id) else { return };
         self.by_time.remove(&(due, id.clone()));
         self.suspended -= usize::from(phase == Phase::Suspended);
@@ -258,17 +258,17 @@ impl TaskTable {
     }
 
     /// How many tasks are suspended, so that nobody serves them at the moment.
-    pub(super) fn suspended(&self) -> usize {
+    pub(in crate::tasks) fn suspended(&self) -> usize {
         self.suspended
     }
 
     /// When the next task is due.
-    pub(super) fn next_due(&self) -> Option<u64> {
+    pub(in crate::tasks) fn next_due(&self) -> Option<u64> {
         self.by_time.first().map(|(due, _)| *due)
     }
 
     /// A task whose due time has come.
-    pub(super) fn due(&self, now: u64) -> Option<Due> {
+    pub(in crate::tasks) fn due(&self, now: u64) -> Option<Due> {
         let (_, id) = self.by_time.first().filter(|(due, _)| *due <= now)?;
         let is_suspended = self.tasks.get(id).is_some_and(|task| task.phase == Phase::Suspended);
         Some(if is_suspended { Due::GoOn(id.clone()) } else { Due::Remove(id.clone()) })

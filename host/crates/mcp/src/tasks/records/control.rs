@@ -18,7 +18,7 @@ const MAX_WAITING: usize = 16;
 
 /// Why a task is stopped before its call has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StopReason {
+pub(in crate::tasks) enum StopReason {
     Client,
     /// It has run for too long.
     Expired,
@@ -31,7 +31,7 @@ pub(super) enum StopReason {
 /// A request to a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum TaskRequest {
+pub(in crate::tasks) enum TaskRequest {
     Answer(InputResponses),
     /// Outcomes of calls of its client's tools, by key.
     Outcomes(Map<String, Value>),
@@ -43,14 +43,14 @@ pub(super) enum TaskRequest {
 
 /// More fuel for a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct TopUp {
+pub(in crate::tasks) struct TopUp {
     /// The name of the request, by which a repetition is recognized.
-    pub(super) request: String,
-    pub(super) units: u64,
+    pub(in crate::tasks) request: String,
+    pub(in crate::tasks) units: u64,
 }
 
 /// An input that changes how a task goes on.
-pub(super) enum TaskInput {
+pub(in crate::tasks) enum TaskInput {
     /// Somebody is about to send something to its call, which therefore keeps its instance for a moment.
     Stay,
     Answers(InputResponses),
@@ -61,31 +61,31 @@ pub(super) enum TaskInput {
 
 /// A handle on a task that runs in this process, for those who want something from it. Clones refer to the same task.
 #[derive(Clone)]
-pub(super) struct RunningTask {
+pub(in crate::tasks) struct RunningTask {
     stop: CancellationToken,
     reason: Arc<OnceLock<StopReason>>,
     inputs: mpsc::Sender<(TaskInput, oneshot::Sender<u64>)>,
     stored: watch::Receiver<u64>,
-    pub(super) lease: Lease,
+    pub(in crate::tasks) lease: Lease,
     /// Its call cannot be made here now, so any process that can make it may take the task over.
-    pub(super) is_free: Arc<AtomicBool>,
+    pub(in crate::tasks) is_free: Arc<AtomicBool>,
 }
 
 /// The other ends of a [`RunningTask`].
-pub(super) struct TaskControl {
+pub(in crate::tasks) struct TaskControl {
     /// Cancelled once there is a reason to stop.
-    pub(super) stop: CancellationToken,
-    pub(super) reason: Arc<OnceLock<StopReason>>,
+    pub(in crate::tasks) stop: CancellationToken,
+    pub(in crate::tasks) reason: Arc<OnceLock<StopReason>>,
     /// Each with a sender for the version of the task's state that includes the input.
-    pub(super) inputs: mpsc::Receiver<(TaskInput, oneshot::Sender<u64>)>,
+    pub(in crate::tasks) inputs: mpsc::Receiver<(TaskInput, oneshot::Sender<u64>)>,
     /// The version that is stored.
-    pub(super) stored: watch::Sender<u64>,
+    pub(in crate::tasks) stored: watch::Sender<u64>,
     /// See [`RunningTask::is_free`].
-    pub(super) is_free: Arc<AtomicBool>,
+    pub(in crate::tasks) is_free: Arc<AtomicBool>,
 }
 
 impl RunningTask {
-    pub(super) fn new(lease: Lease) -> (Self, TaskControl) {
+    pub(in crate::tasks) fn new(lease: Lease) -> (Self, TaskControl) {
         let (stop, reason) = (CancellationToken::new(), Arc::<OnceLock<StopReason>>::default());
         let (to, inputs) = mpsc::channel(MAX_WAITING);
         let (stored, sees) = watch::channel(0);
@@ -97,7 +97,7 @@ impl RunningTask {
 
     /// Sends the request at once, so that requests keep their order. The future resolves when the request is done: to false if
     /// the task is not served here any more. None if too many inputs wait for the task.
-    pub(super) fn ask(self, request: TaskRequest) -> Option<BoxFuture<'static, bool>> {
+    pub(in crate::tasks) fn ask(self, request: TaskRequest) -> Option<BoxFuture<'static, bool>> {
         match request {
             TaskRequest::Answer(answers) => self.put_in(TaskInput::Answers(answers)),
             TaskRequest::Outcomes(outcomes) => self.put_in(TaskInput::Outcomes(outcomes)),
@@ -112,7 +112,7 @@ impl RunningTask {
     }
 
     /// Asks the call to keep its instance for a moment. The future resolves when the request is served.
-    pub(super) fn stay(self) -> BoxFuture<'static, bool> {
+    pub(in crate::tasks) fn stay(self) -> BoxFuture<'static, bool> {
         // If too many inputs wait for the call, it keeps its instance anyway.
         self.put_in(TaskInput::Stay).unwrap_or_else(|| ready(true).boxed())
     }
@@ -132,17 +132,17 @@ impl RunningTask {
     }
 
     /// Whether the runner of the task is about to stop serving it.
-    pub(super) fn is_being_left(&self) -> bool {
+    pub(in crate::tasks) fn is_being_left(&self) -> bool {
         self.inputs.is_closed()
     }
 
     /// Returns when nobody serves the task here any more.
-    pub(super) async fn left(mut self) {
+    pub(in crate::tasks) async fn left(mut self) {
         while self.stored.changed().await.is_ok() {}
     }
 
     /// Ends the call, or leaves it to another process. Only the first reason counts.
-    pub(super) fn stop(&self, reason: StopReason) {
+    pub(in crate::tasks) fn stop(&self, reason: StopReason) {
         let _ = self.reason.set(reason);
         self.stop.cancel();
     }
@@ -150,7 +150,7 @@ impl RunningTask {
 
 impl TaskControl {
     /// Closes the channel, so that no more inputs reach the task here. False if it was asked to stop before that.
-    pub(super) fn close(&mut self) -> bool {
+    pub(in crate::tasks) fn close(&mut self) -> bool {
         self.inputs.close();
         !self.stop.is_cancelled()
     }

@@ -1,9 +1,9 @@
 //! Tests of the calls of its client's tools that a task waits for.
 
-use super::asked::AskedQuestions;
-use super::questions::TaskQuestions;
 use crate::calls::wait_permits::WaitPermits;
 use crate::client::pending::{PendingQuestions, PendingRequest, PendingReverseCall};
+use crate::tasks::records::asked::AskedQuestions;
+use crate::tasks::run::questions::TaskQuestions;
 use futures::FutureExt as _;
 use policy::{ParkedCallLimits, PluginId, Principal, Side};
 use runtime::engine::HeldResources;

@@ -1,10 +1,10 @@
 //! Tasks that are taken up while other callers look at them.
 
-use super::NewTask;
-use super::record::TaskState;
-use super::take_up::{Starting, TakeUp};
-use super::tests::{Fixture, all_ended};
-use super::watched_store::WatchedStore;
+use crate::tasks::NewTask;
+use crate::tasks::records::record::TaskState;
+use crate::tasks::take_up::{Starting, TakeUp};
+use crate::tasks::tests::watched_store::WatchedStore;
+use crate::tasks::tests::{Fixture, all_ended};
 use futures::poll;
 use std::pin::pin;
 use std::sync::Arc;

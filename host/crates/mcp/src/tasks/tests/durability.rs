@@ -1,7 +1,7 @@
 //! What the steps of a task survive, as its store is told.
 
-use super::tests::{Fixture, finish};
-use super::watched_store::WatchedStore;
+use crate::tasks::tests::watched_store::WatchedStore;
+use crate::tasks::tests::{Fixture, finish};
 use platform::clock::SystemClock;
 use platform::durable::Durability;
 use policy::Survive;

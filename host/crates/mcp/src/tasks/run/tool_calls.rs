@@ -1,16 +1,16 @@
 //! The calls of its client's tools that a task waits for: each is answered on its own, in any order.
 
-use super::asked::{AskedKind, AskedQuestions};
-use super::record::millis;
-use super::shown_calls::ShownCalls;
 use crate::client::pending::PendingReverseCall;
+use crate::tasks::records::asked::{AskedKind, AskedQuestions};
+use crate::tasks::records::record::millis;
+use crate::tasks::records::shown_calls::ShownCalls;
 use runtime::imports::AgentError;
 use serde_json::{Map, Value};
 use std::task::Context;
 
 /// The calls that wait in this process.
 #[derive(Default)]
-pub(super) struct ToolCalls(Vec<WaitingCall>);
+pub(in crate::tasks) struct ToolCalls(Vec<WaitingCall>);
 
 struct WaitingCall {
     /// The key of the call in this task.
@@ -22,16 +22,22 @@ struct WaitingCall {
 }
 
 impl ToolCalls {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::tasks) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(in crate::tasks) fn bytes(&self) -> usize {
         self.0.iter().map(|waiting| waiting.bytes).sum()
     }
 
     /// Makes a call wait, unless an earlier run has got its outcome.
-    pub(super) fn ask(&mut self, call: PendingReverseCall, bytes: usize, asked: &mut AskedQuestions, now: u64) {
+    pub(in crate::tasks) fn ask(
+        &mut self,
+        call: PendingReverseCall,
+        bytes: usize,
+        asked: &mut AskedQuestions,
+        now: u64,
+    ) {
         let expires = now.saturating_add(millis(call.waits));
         let asked = asked.ask(AskedKind::Call, call.step.as_deref(), &call.key, now, expires);
         match asked.answer {
@@ -40,7 +46,7 @@ impl ToolCalls {
         }
     }
 
-    pub(super) fn outstanding(&self) -> ShownCalls {
+    pub(in crate::tasks) fn outstanding(&self) -> ShownCalls {
         let shown = |waiting: &WaitingCall| {
             let WaitingCall { key, call, expires, .. } = waiting;
             (key.clone(), call.fields.clone(), *expires)
@@ -49,7 +55,7 @@ impl ToolCalls {
     }
 
     /// Takes the outcomes of waiting calls out of `outcomes`.
-    pub(super) fn answer(&mut self, outcomes: &mut Map<String, Value>, asked: &mut AskedQuestions) {
+    pub(in crate::tasks) fn answer(&mut self, outcomes: &mut Map<String, Value>, asked: &mut AskedQuestions) {
         for waiting in std::mem::take(&mut self.0) {
             match outcomes.remove(&waiting.key) {
                 Some(outcome) => {
@@ -62,12 +68,12 @@ impl ToolCalls {
     }
 
     /// When the next call times out, if there is one.
-    pub(super) fn expires(&self) -> Option<u64> {
+    pub(in crate::tasks) fn expires(&self) -> Option<u64> {
         self.0.iter().map(|waiting| waiting.expires).min()
     }
 
     /// Gives up the calls that have timed out, and those whose guest has stopped waiting.
-    pub(super) fn give_up(&mut self, now: u64) {
+    pub(in crate::tasks) fn give_up(&mut self, now: u64) {
         for waiting in std::mem::take(&mut self.0) {
             if waiting.expires <= now {
                 let timeout = millis(waiting.call.waits);
@@ -79,11 +85,11 @@ impl ToolCalls {
     }
 
     /// Whether the guest has stopped waiting for one of the calls.
-    pub(super) fn has_abandoned(&mut self, context: &mut Context<'_>) -> bool {
+    pub(in crate::tasks) fn has_abandoned(&mut self, context: &mut Context<'_>) -> bool {
         self.0.iter_mut().any(|waiting| waiting.call.answer.poll_closed(context).is_ready())
     }
 
-    pub(super) fn take(&mut self) -> impl Iterator<Item = PendingReverseCall> {
+    pub(in crate::tasks) fn take(&mut self) -> impl Iterator<Item = PendingReverseCall> {
         std::mem::take(&mut self.0).into_iter().map(|waiting| waiting.call)
     }
 }

@@ -21,7 +21,7 @@ pub struct Sample {
 /// Samples in the order of their time. When the limit is reached, every second sample is dropped and the interval doubles. The
 /// last one always shows the latest measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Samples {
+pub(in crate::tasks) struct Samples {
     /// The minimum number of milliseconds between two samples, except before the last one.
     interval: u64,
     samples: Vec<Sample>,
@@ -35,22 +35,22 @@ impl Default for Samples {
 
 impl Samples {
     /// None if this version cannot read it.
-    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    pub(in crate::tasks) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok().filter(|samples: &Self| samples.interval > 0)
     }
 
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    pub(in crate::tasks) fn to_bytes(&self) -> Vec<u8> {
         // Numbers can always be written.
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    pub(super) fn into_vec(self) -> Vec<Sample> {
+    pub(in crate::tasks) fn into_vec(self) -> Vec<Sample> {
         self.samples
     }
 
     /// Adds a sample. False if nothing has changed. A call that runs again has used less than before until it is back where it
     /// was, and a clock may be set back: in both cases the time or fuel of the sample before is kept.
-    pub(super) fn add(&mut self, now: Sample) -> bool {
+    pub(in crate::tasks) fn add(&mut self, now: Sample) -> bool {
         let Some(last) = self.samples.last().copied() else {
             self.samples.push(now);
             return true;

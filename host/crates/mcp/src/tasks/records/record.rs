@@ -1,8 +1,8 @@
 //! A task as it is stored, and the states it goes through.
 
-use super::control::TaskRequest;
-use super::fuel::TaskFuel;
-use super::shown_calls::ShownCalls;
+use crate::tasks::records::control::TaskRequest;
+use crate::tasks::records::fuel::TaskFuel;
+use crate::tasks::records::shown_calls::ShownCalls;
 use humantime::format_rfc3339_millis;
 use platform::clock::MachineTime;
 use policy::Principal;
@@ -33,21 +33,21 @@ pub(crate) struct TaskRecord {
     pub(crate) state: TaskState,
     /// The fencing token of the process that serves it. Each process that takes the task up has a higher one.
     #[serde(default)]
-    pub(super) owner: u64,
+    pub(in crate::tasks) owner: u64,
     #[serde(default)]
     pub(crate) fuel: TaskFuel,
     /// The calls of its client's tools that it waits for, in addition to what its state says.
     #[serde(default, skip_serializing_if = "ShownCalls::is_empty")]
-    pub(super) calls: ShownCalls,
+    pub(in crate::tasks) calls: ShownCalls,
     /// Set while nobody serves it: until the time in there, or until a request for it arrives.
     #[serde(default)]
-    pub(super) suspended: Option<Suspended>,
+    pub(in crate::tasks) suspended: Option<Suspended>,
     /// The time of its last change, on the clock of the process that made it; none if an earlier version made it.
     #[serde(default)]
-    pub(super) time: Option<MachineTime>,
+    pub(in crate::tasks) time: Option<MachineTime>,
     /// Milliseconds that were added to its times, so that they fit the clock of this process.
     #[serde(skip)]
-    pub(super) moved: i64,
+    pub(in crate::tasks) moved: i64,
     /// What the call cost, once it has ended.
     pub(crate) usage: Option<Value>,
     /// Bytes of the record.
@@ -58,13 +58,13 @@ pub(crate) struct TaskRecord {
 /// The call of a task waits, and its instance is dropped. When a request for the task arrives, the call runs again up to where
 /// it waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Suspended {
+pub(in crate::tasks) struct Suspended {
     /// When it goes on by itself, because a question times out or there is fuel again. None if it does not, until the time of
     /// the task is over.
-    pub(super) until: Option<u64>,
+    pub(in crate::tasks) until: Option<u64>,
     /// A message to its call makes it go on, too.
     #[serde(default)]
-    pub(super) for_message: bool,
+    pub(in crate::tasks) for_message: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -92,12 +92,12 @@ impl TaskState {
     }
 
     /// The state of a running task whose client is asked for `requests`.
-    pub(super) fn open(requests: Map<String, Value>) -> Self {
+    pub(in crate::tasks) fn open(requests: Map<String, Value>) -> Self {
         if requests.is_empty() { Self::Working } else { Self::InputRequired { requests } }
     }
 
     /// A failure of the host.
-    pub(super) fn failed(message: &str) -> Self {
+    pub(in crate::tasks) fn failed(message: &str) -> Self {
         let error = json!({ "code": rmcp::model::ErrorCode::INTERNAL_ERROR.0, "message": message });
         Self::Failed { error: error.as_object().cloned().unwrap_or_default() }
     }
@@ -113,13 +113,13 @@ impl TaskRecord {
     }
 
     /// When the task is removed, in milliseconds since 1970.
-    pub(super) fn expires(&self) -> u64 {
+    pub(in crate::tasks) fn expires(&self) -> u64 {
         self.created.saturating_add(self.ttl)
     }
 
     /// Adjusts its times to the clock of this process: the wall clock may have been set between the starts of two processes.
     /// The time until which it waits for fuel stays, since that follows the calendar day.
-    pub(super) fn date_by(&mut self, now: MachineTime) {
+    pub(in crate::tasks) fn date_by(&mut self, now: MachineTime) {
         let moved = self.time.map_or(0, |then| now.offset_from(then));
         let moving = |time: &mut u64| *time = time.saturating_add_signed(moved);
         [&mut self.created, &mut self.updated].into_iter().for_each(moving);
@@ -130,7 +130,7 @@ impl TaskRecord {
 
     /// When it goes on by itself or ends, if nobody serves it earlier. A call that waits for fuel does nothing until it gets
     /// some.
-    pub(super) fn suspended_until(&self) -> Option<u64> {
+    pub(in crate::tasks) fn suspended_until(&self) -> Option<u64> {
         let until = match (self.suspended, &self.fuel.paused) {
             (Some(suspended), _) => suspended.until,
             (None, Some(paused)) => paused.until,
@@ -140,7 +140,7 @@ impl TaskRecord {
     }
 
     /// The requests to its client that have no answer, by key.
-    pub(super) fn requests(&self) -> Map<String, Value> {
+    pub(in crate::tasks) fn requests(&self) -> Map<String, Value> {
         match &self.state {
             TaskState::InputRequired { requests } => requests.clone(),
             TaskState::Working | TaskState::Completed { .. } | TaskState::Failed { .. } | TaskState::Cancelled => {
@@ -150,18 +150,18 @@ impl TaskRecord {
     }
 
     /// Whether it waits for an answer under this key.
-    pub(super) fn asks(&self, key: &str) -> bool {
+    pub(in crate::tasks) fn asks(&self, key: &str) -> bool {
         matches!(&self.state, TaskState::InputRequired { requests } if requests.contains_key(key))
     }
 
     /// Whether it waits for the outcome of a call under this key.
-    pub(super) fn calls(&self, key: &str) -> bool {
+    pub(in crate::tasks) fn calls(&self, key: &str) -> bool {
         self.calls.has(key)
     }
 
     /// Whether this request makes a suspended task go on. A message does only if the call waits for one; otherwise the message
     /// is kept.
-    pub(super) fn waits_for(&self, request: &TaskRequest) -> bool {
+    pub(in crate::tasks) fn waits_for(&self, request: &TaskRequest) -> bool {
         match request {
             TaskRequest::Steer(_) => self.suspended.is_some_and(|suspended| suspended.for_message),
             TaskRequest::Answer(_) | TaskRequest::Outcomes(_) | TaskRequest::Cancel | TaskRequest::TopUp(_) => {
@@ -172,7 +172,13 @@ impl TaskRecord {
 
     /// Changes the state. If the task has ended already, nothing changes, and false is returned. An ended task is kept for
     /// `keep`.
-    pub(super) fn change(&mut self, state: TaskState, message: Option<String>, now: u64, keep: Duration) -> bool {
+    pub(in crate::tasks) fn change(
+        &mut self,
+        state: TaskState,
+        message: Option<String>,
+        now: u64,
+        keep: Duration,
+    ) -> bool {
         if self.has_ended() {
             return false;
         }
@@ -185,24 +191,24 @@ impl TaskRecord {
         true
     }
 
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    pub(in crate::tasks) fn to_bytes(&self) -> Vec<u8> {
         // Maps with text as keys can always be written.
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+    pub(in crate::tasks) fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         let read: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         Ok(Self { size: bytes.len() as u64, ..read })
     }
 
     /// The message about its state that is shown to its client.
-    pub(super) fn shown_message(&self) -> Option<String> {
+    pub(in crate::tasks) fn shown_message(&self) -> Option<String> {
         let paused = self.fuel.paused.as_ref().map(|paused| paused.why.clone());
         paused.or_else(|| self.calls.message()).or_else(|| self.message.clone())
     }
 
     /// The name of its state in the protocol.
-    pub(super) fn status_name(&self) -> &'static str {
+    pub(in crate::tasks) fn status_name(&self) -> &'static str {
         match self.state {
             TaskState::Working => "working",
             TaskState::InputRequired { .. } => "input_required",
@@ -243,7 +249,7 @@ impl TaskRecord {
     }
 }
 
-pub(super) fn millis(time: Duration) -> u64 {
+pub(in crate::tasks) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
@@ -252,7 +258,7 @@ fn date(millis: u64) -> String {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(in crate::tasks) mod tests {
     use super::*;
 
     pub(in crate::tasks) fn record() -> TaskRecord {
