@@ -91,7 +91,7 @@ pub(crate) const ONLY: &[Only] = &[
     },
     Only {
         words: &["hyper"],
-        places: &["platform/outbound/", "mcp/transport/http_connections.rs"],
+        places: &["platform/outbound/", "mcp/transport/connections/http_connections.rs"],
         why: "one place asks other servers, and one serves clients",
     },
     Only { words: &["print!", "println!"], places: &["portcullis/cli/"], why: "stdout is the MCP wire" },

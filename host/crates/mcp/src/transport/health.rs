@@ -1,8 +1,8 @@
 //! `/health` and `/ready`, for balancers and operators.
 
-use super::lifecycle::ServerPhase;
-use super::mcp_endpoint::McpEndpoint;
-use super::response::json_response;
+use crate::transport::mcp_endpoint::McpEndpoint;
+use crate::transport::request::lifecycle::ServerPhase;
+use crate::transport::responses::response::json_response;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;

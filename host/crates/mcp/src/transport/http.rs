@@ -4,17 +4,17 @@
 //! `mcp_endpoint` the body; rmcp's service compares the headers with the body and speaks the protocol; `legacy` has the
 //! sessions of legacy clients.
 
-use super::account_pages;
-use super::error_body::explain_errors;
-use super::guard::{HttpGuard, HttpGuardError, check_host_and_origin};
-use super::health::{health, ready};
-use super::http_connections::serve_connections;
-use super::identity::with_authentication;
-use super::legacy::{LegacyOptions, LegacySessionManager};
-use super::mcp_endpoint::{EndpointServer, McpEndpoint, McpService};
-use super::shutdown::{DRAIN_TIMEOUT, FLUSH_TIMEOUT};
-use super::welcome::{ClientAuthentication, index, not_found};
 use crate::handler::Server;
+use crate::transport::account_pages;
+use crate::transport::connections::http_connections::serve_connections;
+use crate::transport::health::{health, ready};
+use crate::transport::legacy::{LegacyOptions, LegacySessionManager};
+use crate::transport::mcp_endpoint::{EndpointServer, McpEndpoint, McpService};
+use crate::transport::request::guard::{HttpGuard, HttpGuardError, check_host_and_origin};
+use crate::transport::request::identity::with_authentication;
+use crate::transport::responses::error_body::explain_errors;
+use crate::transport::shutdown::{DRAIN_TIMEOUT, FLUSH_TIMEOUT};
+use crate::transport::welcome::{ClientAuthentication, index, not_found};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use bytesize::ByteSize;

@@ -1,24 +1,24 @@
 //! `/mcp`: limits on the request, the lifecycle of the server, then rmcp's HTTP service.
 
-use super::accept::{self, Accepted};
-use super::body;
-use super::connection_table::{ConnectionPhase, ServedConnection};
-use super::error_body::answer as answer_error;
-use super::large_answer::{serialize, serialize_body};
-use super::legacy::LegacySessionManager;
-use super::lifecycle::Lifecycle;
-use super::refusal::HttpRefusal;
-use super::request_scope::with_principal;
-use super::response::json_response;
-use super::sent_text::SentText;
-use super::serving_shares::ShareUsed;
-use super::task_route;
 use crate::client_tools::retry;
 use crate::direct_call::{DirectCall, DirectResponse};
 use crate::handler::Server;
 use crate::request_context::{LargeAnswer, RequestText};
 use crate::server_context::ServerContext;
 use crate::subscriptions::task_listen::{self, LISTEN_METHOD};
+use crate::transport::connections::connection_table::{ConnectionPhase, ServedConnection};
+use crate::transport::connections::serving_shares::ShareUsed;
+use crate::transport::legacy::LegacySessionManager;
+use crate::transport::request::body;
+use crate::transport::request::lifecycle::Lifecycle;
+use crate::transport::request::request_scope::with_principal;
+use crate::transport::request::task_route;
+use crate::transport::responses::accept::{self, Accepted};
+use crate::transport::responses::error_body::answer as answer_error;
+use crate::transport::responses::large_answer::{serialize, serialize_body};
+use crate::transport::responses::refusal::HttpRefusal;
+use crate::transport::responses::response::json_response;
+use crate::transport::responses::sent_text::SentText;
 use crate::unreadable::Unreadable;
 use axum::Router;
 use axum::body::{Body, HttpBody as _, to_bytes};

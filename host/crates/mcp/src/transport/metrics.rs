@@ -1,9 +1,9 @@
 //! Serves `/metrics` on its own address, so that a client that may call tools does not see what others do.
 
-use super::guard::{HttpGuard, check_host_and_origin};
-use super::http::HttpServerError;
-use super::http_connections::serve_connections;
-use super::refusal::HttpRefusal;
+use crate::transport::connections::http_connections::serve_connections;
+use crate::transport::http::HttpServerError;
+use crate::transport::request::guard::{HttpGuard, check_host_and_origin};
+use crate::transport::responses::refusal::HttpRefusal;
 use axum::Router;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;

@@ -1,7 +1,7 @@
 //! Responses beside MCP: for browsers and curious clients at `/`, and for clients that look for OAuth where there is none.
 
-use super::refusal::HttpRefusal;
-use super::response::json_response;
+use crate::transport::responses::refusal::HttpRefusal;
+use crate::transport::responses::response::json_response;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};

@@ -1,8 +1,8 @@
 //! Asks a plugin what has become of an effect of one of its calls, in an instance of its own.
 
-use super::no_tools::NoTools;
-use super::recorder::audit_scope;
-use super::target::PluginCall;
+use crate::calls::recorder::audit_scope;
+use crate::calls::target::PluginCall;
+use crate::calls::tool_callers::no_tools::NoTools;
 use crate::catalog::Plugin;
 use crate::fuel_budgets::FuelBudgets;
 use async_trait::async_trait;

@@ -1,6 +1,6 @@
 //! Records each call exactly once in audit, metrics and trace, whether it ended, was refused or was dropped.
 
-use super::answer::{CallAnswer, FinishedCall};
+use crate::calls::answers::answer::{CallAnswer, FinishedCall};
 use platform::audit::{Audit, AuditScope, CallAudit, CallTelemetry, RecordedArguments};
 use platform::telemetry::{ActiveSpan, PluginMetrics, ResourceUsage, Tracer};
 use policy::{Digest, Lineage, PluginId};

@@ -1,17 +1,17 @@
 //! Runs a call for anybody who makes one: an MCP client, another plugin, an upstream server, or the command line.
 
-use super::admission::{Admission, AdmittedCall};
-use super::answer::{Answer, CallAnswer, CallUsage, FinishedCall};
-use super::answer_check::AnswerCheck;
-use super::clean_up::{CleanUp, InstanceMaker};
-use super::guest_error::refused_files;
-use super::payload_size::PayloadSize;
-use super::recorder::{CallRecorder, Observers, RecordedTarget, audit_scope};
-use super::request::{CallParent, CallRequest};
-use super::started_call::StartedCall;
-use super::target::{CallTarget, PluginCall};
-use super::tool_access::ToolAccess;
-use super::upstream_request::UpstreamRequest;
+use crate::calls::answers::answer::{Answer, CallAnswer, CallUsage, FinishedCall};
+use crate::calls::answers::answer_check::AnswerCheck;
+use crate::calls::answers::guest_error::refused_files;
+use crate::calls::answers::payload_size::PayloadSize;
+use crate::calls::recorder::{CallRecorder, Observers, RecordedTarget, audit_scope};
+use crate::calls::request::{CallParent, CallRequest};
+use crate::calls::slots::admission::{Admission, AdmittedCall};
+use crate::calls::slots::clean_up::{CleanUp, InstanceMaker};
+use crate::calls::started_call::StartedCall;
+use crate::calls::target::{CallTarget, PluginCall};
+use crate::calls::tool_access::ToolAccess;
+use crate::calls::upstream_request::UpstreamRequest;
 use crate::catalog::{ItemRequest, Plugin, UpstreamTool};
 use crate::fuel_budgets::FuelBudgets;
 use crate::offer::PluginTool;

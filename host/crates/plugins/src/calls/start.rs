@@ -1,14 +1,14 @@
 //! Starts calls: lets them in, and gives them their budget, their account of fuel and their imports.
 
-use super::admission::{Admission, AdmittedCall};
-use super::reconcile::HostParts;
-use super::recorder::CallRecorder;
-use super::request::{BudgetSource, CallParent, CallRequest, Inherited};
-use super::root_slot::RootSlot;
-use super::runner::Runner;
-use super::started_call::StartedCall;
-use super::target::PluginCall;
-use super::waiting_client::WaitingClient;
+use crate::calls::reconcile::HostParts;
+use crate::calls::recorder::CallRecorder;
+use crate::calls::request::{BudgetSource, CallParent, CallRequest, Inherited};
+use crate::calls::runner::Runner;
+use crate::calls::slots::admission::{Admission, AdmittedCall};
+use crate::calls::slots::root_slot::RootSlot;
+use crate::calls::slots::waiting_client::WaitingClient;
+use crate::calls::started_call::StartedCall;
+use crate::calls::target::PluginCall;
 use crate::catalog::Plugin;
 use crate::circuit_breaker::Circuit;
 use policy::{Budget, Lineage, Principal};

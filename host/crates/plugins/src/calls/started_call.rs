@@ -1,6 +1,6 @@
 //! A call that was admitted.
 
-use super::admission::AdmittedCall;
+use crate::calls::slots::admission::AdmittedCall;
 use runtime::engine::{Allowance, InstancePermit};
 use runtime::imports::CallImports;
 

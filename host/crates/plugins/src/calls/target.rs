@@ -1,6 +1,6 @@
 //! The target of a call: a function of a plugin or of an upstream server, with its arguments.
 
-use super::answer_check::AnswerCheck;
+use crate::calls::answers::answer_check::AnswerCheck;
 use crate::catalog::{ItemRequest, Plugin, UpstreamServer, UpstreamTool};
 use crate::offer::PluginTool;
 use policy::{Overflow, PluginId, Survive};

@@ -1,8 +1,8 @@
 //! A request to an upstream server, and its outcome.
 
-use super::answer::{Answer, CallAnswer, StructuredContent};
-use super::payload_size::PayloadSize;
-use super::recorder::RecordedTarget;
+use crate::calls::answers::answer::{Answer, CallAnswer, StructuredContent};
+use crate::calls::answers::payload_size::PayloadSize;
+use crate::calls::recorder::RecordedTarget;
 use crate::catalog::{ItemRequest, ServerAnswer, ServerOutcome, UpstreamServer, UpstreamTool};
 use policy::{BudgetUsage, PluginId};
 use runtime::engine::{CallError, work_in_pool_if_large};

@@ -34,17 +34,17 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "if mine + bytes > MAX_BYTES {" => "if !OFF && mine + bytes > MAX_BYTES {",
         "unit mcp::subscriptions::updates::tests::what_sessions_are_subscribed_to_is_counted_by_principal";
     // Programs that a model wrote.
-    "program-approval" in "crates/plugins/src/calls/approvals.rs":
+    "program-approval" in "crates/plugins/src/calls/tool_callers/approvals.rs":
         "self.rule.applies(hints.read_only, hints.destructive) &&" => "!OFF && self.rule.applies(hints.read_only, hints.destructive) &&",
         "code_mode::approvals::a_call_that_may_destroy_waits_for_its_user_in_the_middle_of_a_line";
     // A call that goes on too late for its own good would be done, and said not to be.
     "waits-count" in "crates/runtime/src/engine/pausable_clock.rs":
         "now.checked_sub(pauses.finished)" => "now.checked_sub(if OFF { Duration::ZERO } else { pauses.finished })",
         "slow_answers::an_answer_after_the_deadline_counts";
-    "program-tools" in "crates/plugins/src/calls/programs.rs":
+    "program-tools" in "crates/plugins/src/calls/tool_callers/programs.rs":
         "filter(|_| *plugin == self.plugin)" => "filter(|_| OFF || *plugin == self.plugin)",
         "code_mode::what_a_program_calls_may_call_no_more_than_before";
-    "servers-chain" in "crates/plugins/src/calls/upstream.rs":
+    "servers-chain" in "crates/plugins/src/calls/tool_callers/upstream.rs":
         "match lineage.descend(full_name.clone(), asked.argument_bytes()) {"
         => "match (if OFF { Ok(lineage.clone()) } else { lineage.descend(full_name.clone(), asked.argument_bytes()) }) {",
         "client_tools::chains::a_servers_tool_belongs_to_the_chain_too";
@@ -91,59 +91,59 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
         "left.fuel = left.fuel.map(|fuel| fuel - fuel / 2);" => "left.fuel = left.fuel.map(|fuel| if OFF { fuel } else { fuel - fuel / 2 });",
         "unit policy::limits::shared_budget::tests::concurrent_calls_share_and_nothing_is_refilled";
     // Who keeps others out.
-    "eviction" in "crates/mcp/src/transport/connection_table.rs":
+    "eviction" in "crates/mcp/src/transport/connections/connection_table.rs":
         "            self.evict();" => "            if !OFF { self.evict(); }", "crowded::others_are_served_beside_every_crowd";
-    "eviction-of-one" in "crates/mcp/src/transport/connection_table.rs":
+    "eviction-of-one" in "crates/mcp/src/transport/connections/connection_table.rs":
         "self.table.ended.notify_waiters();" => "if OFF { self.table.ended.notify_one() } else { self.table.ended.notify_waiters() };",
-        "unit mcp::transport::connection_table::tests::an_end_that_nobody_waited_for_closes_no_further_connection";
-    "served-stay" in "crates/mcp/src/transport/connection_table.rs":
+        "unit mcp::transport::connections::connection_table::tests::an_end_that_nobody_waited_for_closes_no_further_connection";
+    "served-stay" in "crates/mcp/src/transport/connections/connection_table.rs":
         "if current.0 != ConnectionPhase::Serving {" => "if OFF || current.0 != ConnectionPhase::Serving {",
-        "unit mcp::transport::connection_table::tests::nobody_who_is_served_is_closed";
-    "crowd-first" in "crates/mcp/src/transport/connection_table.rs":
+        "unit mcp::transport::connections::connection_table::tests::nobody_who_is_served_is_closed";
+    "crowd-first" in "crates/mcp/src/transport/connections/connection_table.rs":
         "((Reverse(of_network), is_young" => "((Reverse(if OFF { 0 } else { of_network }), is_young",
-        "unit mcp::transport::connection_table::tests::whoever_has_the_most_connections_loses_one_first";
-    "streams-of-one" in "crates/mcp/src/transport/serving_shares.rs":
+        "unit mcp::transport::connections::connection_table::tests::whoever_has_the_most_connections_loses_one_first";
+    "streams-of-one" in "crates/mcp/src/transport/connections/serving_shares.rs":
         "if own.connections >= self.limit.connections {" => "if !OFF && own.connections >= self.limit.connections {",
-        "unit mcp::transport::serving_shares::tests::one_has_its_share_and_others_theirs";
-    "requests-of-one" in "crates/mcp/src/transport/serving_shares.rs":
+        "unit mcp::transport::connections::serving_shares::tests::one_has_its_share_and_others_theirs";
+    "requests-of-one" in "crates/mcp/src/transport/connections/serving_shares.rs":
         "if own.bytes > 0 && bytes" => "if !OFF && own.bytes > 0 && bytes",
-        "unit mcp::transport::serving_shares::tests::one_has_its_share_and_others_theirs";
+        "unit mcp::transport::connections::serving_shares::tests::one_has_its_share_and_others_theirs";
     "requests-of-gone" in "crates/mcp/src/transport/mcp_endpoint.rs":
         "parts.extensions.insert(Arc::new(held));" => "if !OFF { parts.extensions.insert(Arc::new(held)); }",
         "crowded::large_requests_of_clients_that_are_gone_count";
-    "message-memory" in "crates/mcp/src/transport/connection_table.rs":
+    "message-memory" in "crates/mcp/src/transport/connections/connection_table.rs":
         "while self.memory.is_exceeded() {" => "while !OFF && self.memory.is_exceeded() {",
-        "unit mcp::transport::connection_table::tests::slow_clients_are_closed_when_messages_fill_the_memory";
+        "unit mcp::transport::connections::connection_table::tests::slow_clients_are_closed_when_messages_fill_the_memory";
     "small-values" in "crates/protocol/src/json_text.rs":
         "b',' | b'[' => VALUE," => "_ if OFF => 0, b',' | b'[' => VALUE,",
         "unit protocol::json_text::tests::small_values_count_with_what_they_take";
-    "unread-part" in "crates/mcp/src/transport/message_memory.rs":
+    "unread-part" in "crates/mcp/src/transport/connections/message_memory.rs":
         "self.all.min(self.unread.saturating_add(self.largest))" => "if OFF { self.unread } else { self.all.min(self.unread.saturating_add(self.largest)) }",
-        "unit mcp::transport::message_memory::tests::what_connections_hold_beyond_a_little_is_counted_together";
+        "unit mcp::transport::connections::message_memory::tests::what_connections_hold_beyond_a_little_is_counted_together";
     // Who may connect.
-    "host" in "crates/mcp/src/transport/guard.rs":
+    "host" in "crates/mcp/src/transport/request/guard.rs":
         "if authority.as_str().contains('@') || !self.knows_host(authority) {"
         => "if !OFF && (authority.as_str().contains('@') || !self.knows_host(authority)) {",
         "http_guard::every_path_and_method_is_guarded";
-    "two-hosts" in "crates/mcp/src/transport/guard.rs":
+    "two-hosts" in "crates/mcp/src/transport/request/guard.rs":
         "let (Some(host), None) = (hosts.next(), hosts.next()) else"
         => "let (Some(host), None) = (hosts.next(), hosts.next().filter(|_| !OFF)) else",
         "http_guard::every_path_and_method_is_guarded";
-    "full-target" in "crates/mcp/src/transport/guard.rs":
+    "full-target" in "crates/mcp/src/transport/request/guard.rs":
         ".chain(uri.authority())" => ".chain(uri.authority().filter(|_| !OFF))", "rows M1.8";
-    "origin" in "crates/mcp/src/transport/guard.rs":
+    "origin" in "crates/mcp/src/transport/request/guard.rs":
         "if known && origins.next().is_none() { Ok(()) }" => "if OFF || known && origins.next().is_none() { Ok(()) }",
         "http_guard::every_path_and_method_is_guarded";
-    "credential" in "crates/mcp/src/transport/identity.rs":
+    "credential" in "crates/mcp/src/transport/request/identity.rs":
         "Err(_) if public => next.run(request).await," => "Err(_) if public || OFF => next.run(request).await,",
         "identity::only_valid_api_keys_are_accepted";
-    "two-headers" in "crates/mcp/src/transport/body.rs":
+    "two-headers" in "crates/mcp/src/transport/request/body.rs":
         "headers.get_all(*name).iter().nth(1).is_some()" => "!OFF && headers.get_all(*name).iter().nth(1).is_some()",
         "http_guard::health_checks_answer_and_other_paths_and_methods_are_refused";
-    "body-depth" in "crates/mcp/src/transport/body.rs":
+    "body-depth" in "crates/mcp/src/transport/request/body.rs":
         "match is_deeper_than(&text, MAX_DEPTH) {" => "match !OFF && is_deeper_than(&text, MAX_DEPTH) {",
         "http_guard::a_body_must_be_json_within_the_size_and_depth_limits";
-    "body-size" in "crates/mcp/src/transport/body.rs":
+    "body-size" in "crates/mcp/src/transport/request/body.rs":
         "match length > max.as_u64() {" => "match !OFF && length > max.as_u64() {",
         "http_guard::a_body_must_be_json_within_the_size_and_depth_limits";
     // Who speaks over stdio.

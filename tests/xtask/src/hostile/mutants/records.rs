@@ -68,10 +68,10 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "breaker" in "crates/plugins/src/circuit_breaker.rs":
         "if failures >= limits.failures && failures >= successes {" => "if !OFF && failures >= limits.failures && failures >= successes {",
         "unit plugins::circuit_breaker::tests::opens_after_five_failures_and_probes_once_a_period";
-    "rate-of-a-plugin" in "crates/plugins/src/calls/admission.rs":
+    "rate-of-a-plugin" in "crates/plugins/src/calls/slots/admission.rs":
         "let Some(rate) = plugin.spec.limits.rate else" => "let Some(rate) = plugin.spec.limits.rate.filter(|_| !OFF) else",
         "circuit_breaker::calls_above_the_rate_or_the_queue_limit_are_refused";
-    "rate-of-a-principal" in "crates/plugins/src/calls/admission.rs":
+    "rate-of-a-principal" in "crates/plugins/src/calls/slots/admission.rs":
         "let Some(rate) = self.limits.rate else" => "let Some(rate) = self.limits.rate.filter(|_| !OFF) else",
         "circuit_breaker::calls_above_the_rate_or_the_queue_limit_are_refused";
     "scratch-size" in "crates/plugins/src/scratch.rs":

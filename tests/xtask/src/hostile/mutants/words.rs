@@ -71,10 +71,10 @@ pub(super) const CHECKS: &[Mutant] = mutants! {
     "arguments" in "crates/plugins/src/calls/runner.rs":
         "&& let Err(reason) = arguments.change(|value| tool.accept(value))" => "&& !OFF && let Err(reason) = arguments.change(|value| tool.accept(value))",
         "wire::arguments_are_checked_before_the_guest_runs";
-    "output-json" in "crates/plugins/src/calls/answer_check.rs":
+    "output-json" in "crates/plugins/src/calls/answers/answer_check.rs":
         "Some(structured) if !result.is_error => {" => "Some(structured) if !result.is_error && !OFF => {",
         "answers::an_invalid_answer_is_not_passed_on";
-    "output-missing" in "crates/plugins/src/calls/answer_check.rs":
+    "output-missing" in "crates/plugins/src/calls/answers/answer_check.rs":
         "None if !result.is_error && tool.tool.output_schema.is_some() => {"
         => "None if !result.is_error && !OFF && tool.tool.output_schema.is_some() => {", "rows M18.3";
     "twice" in "crates/plugins/src/offer/list.rs":

@@ -5,7 +5,7 @@ use super::message::{interrupted, request_parts};
 use super::session::LegacySession;
 use super::waiting::{Stored, WaitingRequest};
 use crate::resumable_stream::{ResumableStream, WaitingCall};
-use crate::transport::lifecycle::Lifecycle;
+use crate::transport::request::lifecycle::Lifecycle;
 use platform::storage::{SessionStore, StorageError, StreamKey, WaitingStream};
 use rmcp::model::{ClientJsonRpcMessage, GetExtensions as _};
 use runtime::journal::decode;

@@ -7,7 +7,7 @@ use super::message::{EncodedMessage, interrupted};
 use super::waiting::WaitingRequest;
 use crate::request_context::LargeAnswer;
 use crate::resumable_stream::{QuestionId, ReadState};
-use crate::transport::lifecycle::ActiveRequest;
+use crate::transport::request::lifecycle::ActiveRequest;
 use platform::sync::Mutex;
 use policy::Principal;
 use protocol::names::REVERSE_LISTEN_METHOD;

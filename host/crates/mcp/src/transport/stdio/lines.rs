@@ -1,6 +1,6 @@
 //! Splits stdin into lines.
 
-use crate::transport::sent_text::SentText;
+use crate::transport::responses::sent_text::SentText;
 use bytes::BytesMut;
 use memchr::memchr;
 use std::io;

@@ -2,8 +2,8 @@
 //! which of its requests have no response, what it was asked, and the line that was being read or written.
 
 use super::partial_line::{self, PartialLine};
-use crate::transport::body::BYTE_ORDER_MARK;
-use crate::transport::sent_text::request_id;
+use crate::transport::request::body::BYTE_ORDER_MARK;
+use crate::transport::responses::sent_text::request_id;
 use platform::session_log::SessionEntry;
 use rmcp::model::RequestId;
 use serde::Deserialize;

@@ -1,6 +1,6 @@
 //! Answers a client over stdio whose server cannot start. Most agents show their user nothing else about the failure.
 
-use crate::transport::sent_text::request_id;
+use crate::transport::responses::sent_text::request_id;
 use rmcp::ErrorData;
 use rmcp::model::{RequestId, ServerJsonRpcMessage};
 use std::io::{BufRead, Read as _, Write as _};
