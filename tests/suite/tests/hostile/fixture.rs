@@ -161,6 +161,8 @@ impl Fixture {
         canaries.keep("alice's key", &keys[0]);
         canaries.keep("bob's key", &keys[1]);
         let address = server.address();
+        // A reverse call of an agent-side plugin that is not loaded yet is refused.
+        server.wait_until_loaded();
         Self { server: Mutex::new(server), address, keys, canaries, began, seen: Mutex::default() }
     }
 
