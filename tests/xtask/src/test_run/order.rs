@@ -14,7 +14,8 @@ pub(super) fn sort(repo: &Repo, jobs: &mut [Job]) {
     let times = times(repo);
     jobs.sort_by_cached_key(|job| {
         let took = times.get(&job.name).copied();
-        (took.is_some(), Reverse(took), place(&job.name))
+        // In a first run, programs with many tests come first.
+        (took.is_some(), Reverse(took), Reverse(job.tests), place(&job.name))
     });
 }
 

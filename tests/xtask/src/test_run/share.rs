@@ -17,6 +17,7 @@ use Share::{Alone, Computes, Ordinary};
 const SHARES: &[(&str, Share)] = &[
     ("held_resources::", Ordinary),
     ("hostile::table", Computes),
+    ("hostile::files::", Computes),
     ("languages::packages::", Computes),
     ("bombs::", Computes),
     ("idempotency::durable::two_processes", Ordinary),
@@ -31,7 +32,6 @@ const SHARES: &[(&str, Share)] = &[
     ("clients::", Computes),
     ("libraries::", Computes),
     ("dev::", Computes),
-    ("hostile::files::", Computes),
     ("direct_calls::", Computes),
     ("abuse::", Computes),
     ("imports::", Computes),
