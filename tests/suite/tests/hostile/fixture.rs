@@ -151,8 +151,7 @@ impl Fixture {
         std::fs::create_dir_all(home.path().join("state")).unwrap();
         let began = std::fs::metadata(home.path().join("state")).and_then(|state| state.modified()).unwrap();
         let keys = home.keys(["alice", "bob"]);
-        let mut canaries = Canaries::new();
-        let config = config(&home);
+        let (config, mut canaries) = (config(&home), Canaries::new());
         let environment = canaries.put("the environment");
         // Freed large buffers are returned at once, so that measurements show what the host holds; see `budgets`.
         let server = Server::spawn(home, &config, &["--http", "127.0.0.1:0"], |command| {
